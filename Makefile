@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test tests slow check audit docs ui bench real gpu soak clean
+.PHONY: help demo dev test tests slow check audit docs ui bench real gpu soak unchanged clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -73,6 +73,10 @@ soak: $(READY_DEV) ## kill every job at many points, begin homes at once, damage
 	$(BIN)/python -m tempkb_tests.soak.coverage
 	$(BIN)/python -m tempkb_tests.soak.effect
 	$(BIN)/python -m tempkb_tests.soak.linking
+
+# ARGUMENTS=--accept writes the figures instead.
+unchanged: $(READY_DEV) ## build two homes and compare figures of all that users have with those of an earlier commit
+	$(BIN)/python -m tempkb_tests.unchanged $(ARGUMENTS)
 
 clean: ## remove the environment and the demo home
 	rm -rf $(VENV) data/demo *.egg-info

@@ -14,6 +14,7 @@ import dagster as dg
 
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.checks import check_of
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.retention import remove_dump
@@ -31,7 +32,6 @@ from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, u
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.selecting import prompts_mark
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.settings import Settings, load_home

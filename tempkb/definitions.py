@@ -12,10 +12,11 @@ from tempkb import automation
 from tempkb.benchmarks.assets import assets_of_benchmark, partitions_of_benchmark
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.checks import checks_of_benchmark
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.checks import check_of
 from tempkb.partitions import partitions_of
 from tempkb.room import Room
-from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
+from tempkb.rooms import ROOMS, TABLES, VIEWS
 from tempkb.settings import Home, load_home
 from tempkb.store.assets import with_columns
 from tempkb.store.resource import store_resource

@@ -15,15 +15,14 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import releases_of
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
 from tempkb.models.tables import MODELS as MODELS_TABLE
-from tempkb.rooms import BENCHMARKS
 from tempkb.settings import Home, load_home
 from tempkb.store.lake import Lake
 from tempkb.store.locks import Patience, is_alive, locked
@@ -68,9 +67,7 @@ _STORAGES = {
 }
 # SQLite keeps what is not yet in the file in these beside it.
 _BESIDE = ("", "-wal", "-shm", "-journal")
-# Another name since the releases of each benchmark have a set of partitions of their own.
-_MARK = "whole-2"
-_FORMER_SET = "releases"
+_MARK = "whole"
 # Making the storage takes a second or two; a holder that keeps the lock for so many seconds is stopped or hangs.
 _MAKING = 120.0
 # Seconds for which a storage that looks broken may be one that another Dagster is making at this moment.
@@ -200,7 +197,6 @@ def _ensure_whole(home: Home) -> None:
         shutil.rmtree(draft)
         _tell(home, broken, aside)
     _finish(home.dagster, {})
-    _move_releases(home)
     _mark(home.dagster)
 
 
@@ -211,35 +207,7 @@ def _make(home: Home, folder: Path) -> None:
     folder.mkdir(parents=True)
     lake = Lake(home.lake)
     known = {str(DUMPS.name): lake.partitions(DUMP_FILES.name), str(MODELS.name): lake.partitions(MODELS_TABLE.name)}
-    _finish(folder, known | _releases(home))
-
-
-def _releases(home: Home) -> dict[str, list[str]]:
-    """Return the releases of a home by the sets of partitions in which Dagster keeps them."""
-    return {one.partition_set: releases_of(home, one.name) for one in BENCHMARKS}
-
-
-def _move_releases(home: Home) -> None:
-    """Give each benchmark its own set of partitions in a home of an earlier version, which kept one set for all.
-
-    Tables that two benchmarks share have an asset in each by now; that these are built is reported for them.
-    """
-    import dagster as dg
-
-    with _opened(home.dagster) as instance:
-        former = instance.get_dynamic_partitions(_FORMER_SET)
-        if not former:
-            return
-        for one in BENCHMARKS:
-            names = [name for name in releases_of(home, one.name) if name in former]
-            instance.add_dynamic_partitions(one.partition_set, names)
-            for table, name in product(one.shared, names):
-                if Lake(home.lake).current(table.name, name) is not None:
-                    key = dg.AssetKey(one.key_of(table))
-                    instance.report_runless_asset_event(dg.AssetMaterialization(key, partition=name))
-        instance.wipe_assets([dg.AssetKey(table.name) for one in BENCHMARKS for table in one.shared])
-        for name in former:
-            instance.delete_dynamic_partition(_FORMER_SET, name)
+    _finish(folder, known | {one.partition_set: releases_of(home, one.name) for one in BENCHMARKS})
 
 
 def _finish(folder: Path, known: Mapping[str, Sequence[str]]) -> None:

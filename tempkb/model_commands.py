@@ -133,8 +133,8 @@ def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> N
       tempkb model demo --family causal --seeds 5 --untrained
       tempkb model demo --cuts 2021-07-01,2024-01-01
     """
-    from tempkb.demo.model import FIRST_CUT, SECOND_CUT
-    from tempkb.demo_models.asking import asked_for
+    from tempkb.demo.models.asking import asked_for
+    from tempkb.demo.pages import FIRST_CUT, SECOND_CUT
     from tempkb.model_runs import add_demo_models
     from tempkb.screens.failure import fail_all, tell, warn
     from tempkb.screens.models import print_models

@@ -5,8 +5,8 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.automation import MODELS_JOB
-from tempkb.demo_models.asking import Asked
-from tempkb.demo_models.making import make
+from tempkb.demo.models.asking import Asked
+from tempkb.demo.models.making import make
 from tempkb.instance import dagster_at
 from tempkb.jobs import Summary, forget_partition, past_damage, run_job
 from tempkb.models.known import known_model

@@ -35,11 +35,12 @@ IDENTITY = (
 # What the tables of Wikidata are made with; recorded when the first of them is made.
 OF_WIKIDATA = ("languages", "wikidata_items", "classes")
 SALT = "contributor_salt"
+LAYOUT = 1
+"""How a home's folders and files are laid out. A record without a line `layout` has layout 1."""
 
 _NAME = "home.toml"
 _HEAD = "# What defines this home; written once by tempkb, with its sum at the end. Another value needs another home."
 _SUM = re.compile(rb'sum = "[0-9a-f]{64}"\n')
-_SALT_FORM = re.compile(r"[0-9a-f]{32}")
 
 
 class _OddError(Exception):
@@ -50,7 +51,8 @@ def read_record(path: Path) -> dict[str, Any]:
     """Return the values in `home.toml` of the home at `path`; empty if nothing has been written yet.
 
     Raises:
-        SettingsError: it was changed, is missing, or belongs to another home according to the copy in the lake.
+        SettingsError: it was changed, is missing, belongs to another home according to the copy in the lake, or is
+            that of a home of another layout.
     """
     copy = _read_copy(path)
     try:
@@ -61,6 +63,12 @@ def read_record(path: Path) -> dict[str, Any]:
         if copy:
             raise _refused(path, "no such file", copy)
         return {}
+    layout = record.get("layout", LAYOUT)
+    if layout != LAYOUT:
+        raise SettingsError(
+            f"home {path}: found layout {layout}, but this version of tempkb expects layout {LAYOUT}; build the home "
+            "anew in another folder (TEMPKB_HOME=...), or use the version of tempkb that wrote it"
+        )
     other = [key for key in sorted(record.keys() & (copy or {}).keys()) if record[key] != (copy or {})[key]]
     if other:
         raise _refused(path, "the record of another home: other values of " + ", ".join(other), copy)
@@ -156,17 +164,11 @@ def _parsed(written: bytes) -> dict[str, Any]:
         record = tomllib.loads(written.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise _OddError(f"invalid TOML ({error})") from None
-    if "sum" in record or written.startswith(_HEAD.encode()):
-        if _SUM.search(written) is None or _summed(_without_sum(written)) != written:
-            raise _OddError("lines that do not match their checksum")
-        del record["sum"]
-        return record
-    # A record of an earlier tempkb has no checksum. The salt was its last line, so without a salt something was lost.
-    unknown = sorted(record.keys() - {*IDENTITY, *OF_WIKIDATA, SALT})
-    if unknown:
-        raise _OddError(f"a line {unknown[0]}, which tempkb does not write")
-    if not _SALT_FORM.fullmatch(str(record.get(SALT))):
-        raise _OddError(f"no {SALT} of 32 hexadecimal digits")
+    if SALT in record and "sum" not in record and not written.startswith(_HEAD.encode()):
+        return {"layout": "0 (a record without a checksum)"}
+    if _SUM.search(written) is None or _summed(_without_sum(written)) != written:
+        raise _OddError("lines that do not match their checksum")
+    del record["sum"]
     return record
 
 

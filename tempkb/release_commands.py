@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tempkb.benchmarks.benchmark import Action, Benchmark, Measurement, Option
-from tempkb.rooms import BENCHMARKS
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.screens.failure import fail_all, warn
 
 _NAME = click.Argument(["name"])

@@ -6,6 +6,7 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark, Measurement, benchmark_named
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.register import (
     COMMAND,
@@ -23,7 +24,6 @@ from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import DesignError
 from tempkb.instance import dagster_at
 from tempkb.jobs import Summary, forget_partition, past_damage, run_job, set_aside_in_words
-from tempkb.rooms import BENCHMARKS
 from tempkb.settings import Home, load_home
 from tempkb.store.locks import Patience
 

@@ -1,16 +1,11 @@
-"""The rooms and the benchmarks, in the order of the data. Whoever needs all tables or views goes through these.
+"""The rooms, in the order of the data. Whoever needs all tables or views goes through these.
 
 dumps -> revisions -> wikitext, mentions -> benchmarks -> scores -> results
 dumps -> wikidata --------------------------^   models, linking
-
-A benchmark is one folder of `tempkb/benchmarks` and one line of `BENCHMARKS`.
 """
 
-from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
-from tempkb.benchmarks.ecbd.benchmark import ECBD
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.room import ROOM as FACT_QUERIES
-from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.templama.benchmark import TEMPLAMA
 from tempkb.dumps.room import ROOM as DUMPS
 from tempkb.linking.room import ROOM as LINKING
 from tempkb.mentions.room import ROOM as MENTIONS
@@ -19,9 +14,6 @@ from tempkb.results.room import ROOM as RESULTS
 from tempkb.revisions.room import ROOM as REVISIONS
 from tempkb.scores.room import ROOM as SCORES
 from tempkb.wikidata.room import ROOM as WIKIDATA
-
-BENCHMARKS = (TEMPEL, ECBD, TEMPLAMA, DYNAMIC_TEMPLAMA)
-"""The benchmarks, in the order in which people meet them."""
 
 ROOMS = (
     DUMPS,

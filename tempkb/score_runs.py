@@ -7,15 +7,15 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.automation import MODELS_JOB
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import SettingsError
 from tempkb.instance import dagster_at
 from tempkb.jobs import Summary, past_damage, run_job
 from tempkb.model_runs import add
+from tempkb.models.families import TRAITS
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.requests import request_of as model_request
-from tempkb.models.scorers import TEMPLATES
 from tempkb.models.tables import READY
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.requests import Words, request_of
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import PROMPT_SCORES
@@ -106,8 +106,8 @@ def _require_prompts(store: Store, families: Sequence[Any], words: Words) -> Non
     """
     request, said = request_of(words), list[str]()
     # The family of a checkpoint is known once it is read; until then it may be any that has such a scorer.
-    able = [family for family, templates in TEMPLATES.items() if not request.template or request.template in templates]
-    for family in dict.fromkeys(families or able[:1] or TEMPLATES):
+    able = [name for name, one in TRAITS.items() if not request.template or request.template in one.templates]
+    for family in dict.fromkeys(families or able[:1] or TRAITS):
         asked = wanted(store, BENCHMARKS, family, request, said.append)
         if not asked:
             why = f" ({'; '.join(dict.fromkeys(said))})" if said else ""

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.record import IDENTITY, OF_WIKIDATA
 from tempkb.room import Room
-from tempkb.rooms import BENCHMARKS, ROOMS, TABLES
+from tempkb.rooms import ROOMS, TABLES
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES, Table, View
 

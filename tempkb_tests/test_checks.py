@@ -9,10 +9,11 @@ import pytest
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from tempkb.api import open_store
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.checks import check_of
 from tempkb.definitions import benchmark_assets, build_definitions
 from tempkb.partitions import DUMPS, partitions_of
-from tempkb.rooms import BENCHMARKS, ROOMS
+from tempkb.rooms import ROOMS
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Promise

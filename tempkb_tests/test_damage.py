@@ -123,7 +123,7 @@ def test_tables_that_are_deleted_and_a_text_that_nobody_has_are_named_and_built_
     before, store = state(), open_store()
     shutil.rmtree(home / "lake" / "revision_log")
     shutil.rmtree(home / "lake" / "pages")
-    # As an earlier tempkb has left it where the pointer of a quarter was deleted: nothing of it is noted.
+    # The text is gone, and nothing of it is noted.
     store.forget(store.tables["page_wikitexts"], "2020-10-01", "revision_id", pa.array([21]), Provenance())
     store.publish()
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Dagster's storage: whole or not there, healed where an earlier tempkb left it broken, and never a trace."""
+"""Dagster's storage: whole or not there, mended where it is broken, and never a trace."""
 
 import os
 import shutil
@@ -14,7 +14,6 @@ from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import Sqlit
 from sqlalchemy.exc import OperationalError
 
 from tempkb import instance
-from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.register import write_entry
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
@@ -149,9 +148,9 @@ def test_whole_is_told_from_broken(made, tmp_path, wedge, flaw):
         ({RUNS: two_heads}, f"{RUNS} (made by two processes at once)", (0, ["testwiki-20200101"], [])),
     ],
 )
-def test_a_home_that_an_earlier_tempkb_left_broken_is_mended(home, monkeypatch, capsys, wedges, told, known):
+def test_a_broken_storage_is_mended(home, monkeypatch, capsys, wedges, told, known):
     monkeypatch.setattr(instance, "_MOMENT", 0.1)
-    (home.dagster / "whole-2").unlink()
+    (home.dagster / "whole").unlink()
     for name, wedge in wedges.items():
         wedge(home.dagster / name)
     prepare_dagster(home)
@@ -165,38 +164,12 @@ def test_a_home_that_an_earlier_tempkb_left_broken_is_mended(home, monkeypatch, 
     assert capsys.readouterr().err == ""
 
 
-def test_a_whole_home_of_an_earlier_tempkb_is_kept_without_a_word(home, capsys):
-    (home.dagster / "whole-2").unlink()
+def test_a_whole_storage_without_its_mark_is_kept_without_a_word(home, capsys):
+    (home.dagster / "whole").unlink()
     prepare_dagster(home)
     assert capsys.readouterr().err == ""
     assert known_to_dagster(home) == (1, ["testwiki-20200101"], [])
-    assert (home.dagster / "whole-2").is_file()
-
-
-def test_releases_of_an_earlier_version_move_to_the_partitions_of_their_benchmarks_once(home):
-    """Before, one set held the releases of all benchmarks, and a shared table had one asset."""
-    store = Store(home, [FACT_SPELLS])
-    write_entry(home, "dynamic_templama", "quarters", {"design": {}})
-    write_entry(home, "templama", "asked", {"design": {}})
-    store.write(FACT_SPELLS, "quarters", [FACT_SPELLS.schema.empty_table()], Provenance())
-    former = dg.AssetKey("fact_spells")
-    prepare_dagster(home)
-    with dg.DagsterInstance.from_config(str(home.dagster)) as one:
-        one.add_dynamic_partitions("releases", ["asked", "gone", "quarters", "study"])
-        one.report_runless_asset_event(dg.AssetMaterialization(former, partition="quarters"))
-        one.report_runless_asset_event(dg.AssetMaterialization("tempel_plans", partition="study"))
-    (home.dagster / "whole-2").rename(home.dagster / "whole")
-    sets = ("tempel_releases", "ecbd_releases", "templama_releases", "dynamic_templama_releases", "releases")
-    for _ in range(2):
-        with dagster_at(home) as one:
-            assert [one.get_dynamic_partitions(name) for name in sets] == [["study"], [], ["asked"], ["quarters"], []]
-            own = dg.AssetKey(["dynamic_templama", "fact_spells"])
-            assert one.get_materialized_partitions(own) == {"quarters"}
-            # Built is only what the lake holds.
-            assert one.get_materialized_partitions(dg.AssetKey(["templama", "fact_spells"])) == set()
-            assert not one.has_asset_key(former)
-            assert one.get_materialized_partitions(dg.AssetKey("tempel_plans")) == {"study"}
-            assert len(one.fetch_materializations(own, limit=5).records) == 1
+    assert (home.dagster / "whole").is_file()
 
 
 def test_a_storage_that_is_marked_is_not_opened_again(home):
@@ -218,7 +191,7 @@ def test_a_storage_that_is_damaged_later_is_told_and_looked_at_by_the_next_comma
     refused = pytest.raises(TempkbError, match=r"file is not a database.*next command makes anew what is broken")
     with refused, dagster_at(home) as one:
         one.get_dynamic_partitions("dumps")
-    assert not (home.dagster / "whole-2").exists()
+    assert not (home.dagster / "whole").exists()
 
 
 def test_a_torn_log_of_a_run_is_that_runs_alone(home):

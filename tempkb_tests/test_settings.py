@@ -1,3 +1,4 @@
+import hashlib
 import re
 import shlex
 import shutil
@@ -199,28 +200,20 @@ def _of_another_home(home_folder):
     return (other / "home.toml").read_bytes()
 
 
-def test_a_record_of_an_earlier_version_is_read_copied_and_held_to_its_lines(home_folder):
-    salt = load_home(granularity="month").claim("simplewiki").contributor_salt
-    record, copy = home_folder / "home.toml", home_folder / "lake" / "home.toml"
-    older = [line for line in record.read_text().splitlines() if not line.startswith(("#", "sum"))]
-    written = "# What defines this home; written once by tempkb. Another value needs another home.\n" + "\n".join(older)
-    copy.unlink()
-    record.write_text(written + "\n")
-    assert load_home().contributor_salt == salt
-    for now, found in (
-        (written[:-40], "invalid TOML"),
-        (written[: written.index("contributor_salt")], "no contributor_salt of 32 hexadecimal digits"),
-        (written.replace("granularity", "granularitx"), "a line granularitx, which tempkb does not write"),
-        ("", "an empty file"),
-    ):
-        record.write_text(now)
-        with pytest.raises(SettingsError, match=f"home.toml: found {found}.* Restore it from a copy of your own"):
-            load_home()
-    record.write_text(written + "\n")
+def test_a_home_of_another_layout_is_one_sentence_with_what_to_do(home_folder):
     load_home().claim("simplewiki")
-    record.write_text(written.replace("month", "year") + "\n")
-    with pytest.raises(SettingsError, match="found the record of another home: other values of granularity; .* cp "):
-        load_home()
+    record = home_folder / "home.toml"
+    lines = record.read_bytes().splitlines(keepends=True)[:-1]
+    later = b"".join([*lines, b"layout = 2\n"])
+    later += b'sum = "' + hashlib.sha256(later).hexdigest().encode() + b'"\n'
+    for written, layout in ((later, "2"), (b"".join(lines[1:]), "0 (a record without a checksum)")):
+        record.write_bytes(written)
+        with pytest.raises(SettingsError) as refused:
+            load_home()
+        assert str(refused.value) == (
+            f"home {home_folder}: found layout {layout}, but this version of tempkb expects layout 1; build the home "
+            "anew in another folder (TEMPKB_HOME=...), or use the version of tempkb that wrote it"
+        )
 
 
 def test_settings_that_do_not_define_a_home_may_change(home_folder, monkeypatch):

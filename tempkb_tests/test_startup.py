@@ -25,7 +25,7 @@ HEAVY = {
     # Reads dumps that are packed, which nobody does who only looks at what is there.
     "zstandard",
 }
-# What fits the terminal, or goes to a file or a pipe, needs no Rich.
+# Only what people read in tables needs Rich.
 PAINTING = {"rich.console", "rich.table"}
 # Help needs no table at all, and the list of tables only the lake.
 OF_TABLES = {"duckdb"}
@@ -37,11 +37,11 @@ COMMANDS = {
     "release tempel --help": HEAVY | PAINTING | OF_TABLES,
     "model --help": HEAVY | PAINTING | OF_TABLES,
     "model demo --help": HEAVY | PAINTING | OF_TABLES,
-    "model list": HEAVY | PAINTING,
-    "tables": HEAVY | PAINTING | OF_TABLES,
-    "status": HEAVY | PAINTING,
-    "show/Harbour Clock/--cut/2021-10-01": HEAVY | PAINTING,
-    f"sql/{QUERY}": HEAVY | PAINTING,
+    "model list": HEAVY,
+    "tables": HEAVY | OF_TABLES,
+    "status": HEAVY,
+    "show/Harbour Clock/--cut/2021-10-01": HEAVY,
+    f"sql/{QUERY}": HEAVY,
     f"sql/{QUERY}/--csv": HEAVY | PAINTING,
     f"sql/{QUERY}/--json": HEAVY | PAINTING,
 }

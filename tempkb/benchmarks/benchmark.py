@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.benchmarks.prompting import Prompting
+from tempkb.benchmarks.reading import Reading
 from tempkb.errors import DesignError
 from tempkb.room import Room
 from tempkb.store.tables import Table
@@ -85,23 +87,6 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Derived:
-    """A table that a later step derives from the rows of a release; releases of earlier versions may lack it.
-
-    It is not exported, because it follows from the other tables.
-
-    Attributes:
-        table: the table.
-        what: what its rows are, for people; it follows "has no".
-        use: who needs them, as a clause that follows their name.
-    """
-
-    table: Table
-    what: str
-    use: str
-
-
-@dataclass(frozen=True)
 class Benchmark:
     """A benchmark.
 
@@ -121,6 +106,8 @@ class Benchmark:
         actions: commands that make a release from one of its releases.
         measurements: commands that add rows to a table of one of its releases.
         prompting: how models are asked about its items; None if they are not.
+        reading: what is read of the scores of its items; None if they are not scored.
+        linkable: what it brings to linkers; None if it has no mentions.
         derivations: tables that its later steps derive from a release, besides prompts.
     """
 
@@ -139,19 +126,24 @@ class Benchmark:
     actions: tuple[Action, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     prompting: Prompting | None = None
-    derivations: tuple[Derived, ...] = ()
+    reading: Reading | None = None
+    linkable: Linkable | None = None
+    derivations: tuple[Table, ...] = ()
 
     @property
-    def derived(self) -> tuple[Derived, ...]:
-        """All tables that its later steps derive from a release, prompts first."""
-        if self.prompting is None:
-            return self.derivations
-        return (Derived(self.prompting.table, "prompts", "which models are scored on"), *self.derivations)
+    def derived(self) -> tuple[Table, ...]:
+        """All tables that its later steps derive from a release, prompts first; exports leave them out."""
+        return (*([self.prompting.table] if self.prompting else []), *self.derivations)
 
     @property
     def command(self) -> str:
         """Name of the command that makes a release."""
         return self.name.replace("_", "-")
+
+    @property
+    def proposed(self) -> str:
+        """The command that makes a release, with the name of what it needs."""
+        return f"tempkb release {self.command} {self.study.name.upper()}"
 
     @property
     def job(self) -> str:
@@ -192,7 +184,7 @@ def benchmark_named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
     """Return the benchmark with a name.
 
     Raises:
-        DesignError: there is none; the home may have been made by a later version of tempkb.
+        DesignError: there is none.
     """
     known = {one.name: one for one in benchmarks}
     if name not in known:

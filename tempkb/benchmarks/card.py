@@ -5,12 +5,9 @@ from dataclasses import dataclass
 
 import tempkb
 from tempkb.benchmarks.loading import Loadable, front_matter, section
-from tempkb.benchmarks.source_files import files_of, wikidata_dumps_of
-from tempkb.dumps.tables import DUMP_FILES
+from tempkb.benchmarks.source_files import files_of
 from tempkb.store.lake import Version
 from tempkb.store.materialise import escaped
-from tempkb.store.plain import plain_rows
-from tempkb.store.store import Store
 
 _FRAME = """\
 ---
@@ -39,7 +36,6 @@ class Card:
         tasks: categories of tasks, by their names on the hub.
         intro: what the release is; `{version}` is replaced by tempkb's version.
         sections: headings of a datasheet (Gebru et al. 2021) with their texts, in order.
-        dump_ids: the dumps from which it was made, as its rows name them.
         maintenance: a further sentence about later versions.
         made: versions of its rows, whose manifests name the files of the dumps.
     """
@@ -48,21 +44,19 @@ class Card:
     tasks: tuple[str, ...]
     intro: str
     sections: tuple[tuple[str, str], ...]
-    dump_ids: Sequence[str]
     maintenance: str = ""
     made: Sequence[Version] = ()
 
 
-def render(store: Store, name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
+def render(name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
     """Return the card of a release in Markdown.
 
     Args:
-        store: the store with the release.
         name: the release.
         card: the parts of its own.
         loadables: what `datasets.load_dataset` gives of the export.
     """
-    files = _files(store, card)
+    files = _files(card)
     sections = [f"\n## {heading}\n{text.replace(SOURCES, files)}\n" for heading, text in card.sections]
     return _FRAME.format(
         name=name,
@@ -76,20 +70,10 @@ def render(store: Store, name: str, card: Card, loadables: Sequence[Loadable] = 
     )
 
 
-def _files(store: Store, card: Card) -> str:
-    known = [files_of(store, version) for version in card.made]
-    files = {(*name.split("/", 1), digest) for files in known for name, digest in files.items()}
-    if not all(known) or not known:
-        files |= _present_files(store, card)
+def _files(card: Card) -> str:
+    files = {(*name.split("/", 1), digest) for one in card.made for name, digest in files_of(one).items()}
     lines = ["| dump | file | sha256 |", "| --- | --- | --- |"]
     lines += [
         f"| {dump} | {escaped(name) or 'not known any more'} | {digest} |" for dump, name, digest in sorted(files)
     ]
     return "\n".join(lines)
-
-
-def _present_files(store: Store, card: Card) -> set[tuple[str, str, str]]:
-    """The files that the dumps have now, for a release of an earlier version of tempkb, which did not keep them."""
-    dump_ids = {*card.dump_ids, *(dump for version in card.made for dump in wikidata_dumps_of(version))}
-    rows = [one for dump_id in sorted(dump_ids) for one in plain_rows(store.read(DUMP_FILES.name, dump_id=dump_id))]
-    return {(one["dump_id"], one["file_name"], one["checksum"]) for one in rows}

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tempkb.errors import SettingsError, SourceError
+from tempkb.errors import SettingsError
 from tempkb.store.locks import passing_lock
 
 SUMS = "SHA256SUMS"
@@ -175,26 +175,6 @@ def _listed(folder: Path) -> Iterator[tuple[str, str]]:
         if line:
             digest, _, name = line.partition("  ")
             yield digest, name
-
-
-def verified_files(folder: Path) -> list[str]:
-    """Return the names of an export's files, after comparing each with its checksum.
-
-    Raises:
-        SourceError: a file is missing, or has another content than was written.
-    """
-    if not (folder / SUMS).is_file():
-        raise SourceError(f"{folder}: no {SUMS}; expected the folder of an exported release")
-    names = []
-    for digest, name in _listed(folder):
-        path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
-            raise SourceError(f"{folder}: {name} is missing; export the release again")
-        found = _sha256(path)
-        if found != digest:
-            raise SourceError(f"{path}: its sha256 is {found[:12]}…, expected {digest[:12]}…; export the release again")
-        names.append(name)
-    return names
 
 
 def _sha256(path: Path) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.card import render
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
-from tempkb.benchmarks.loading import schema_of, write_config
+from tempkb.benchmarks.loading import write_config
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import require_whole
 from tempkb.benchmarks.releases import AnyRelease
@@ -46,17 +46,16 @@ def export_release(
     with export_folder(target, "an export", (DESIGN, CARD)) as out:
         methods.files(store, release, out, given)
         loadables = [found for one in methods.configs for found in write_config(store, release, out, one)]
-        left = {one.table.name for one in benchmark.derived} | {one.folder for one in methods.configs}
+        left = {table.name for table in benchmark.derived} | {one.folder for one in methods.configs}
         for table, keys in methods.partitions(release).items():
             for key in keys if table not in left else ():
                 _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))
         out.write_text(DESIGN, json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text(CARD, render(store, release.name, methods.card(store, release, given), loadables))
+        out.write_text(CARD, render(release.name, methods.card(store, release, given), loadables))
     return target
 
 
 def _write_table(store: Store, out: ExportFolder, table: str, key: str, day: str) -> None:
     (version,) = store.lake.versions(table, [key])
-    schema = schema_of(store.declaration(table), version)
     name = f"parquet/{table}/{day}.parquet" if day else f"parquet/{table}.parquet"
-    out.write_parquet(name, schema, map(read_parquet, version.paths()))
+    out.write_parquet(name, store.declaration(table).schema, map(read_parquet, version.paths()))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.register import partitions_of_release
@@ -94,7 +93,7 @@ def _parts_of(connection: Any, table: Table, versions: Sequence[Version], split:
     paths = [path for one in versions for path in one.paths()]
     if not paths:
         return
-    schema = schema_of(table, versions[0])
+    schema = table.schema
     key = ", ".join(table.key)
     found = connection.execute(
         f"SELECT DISTINCT {window} AS label, {split} AS part FROM {parquet(paths)} AS rows ORDER BY label, part"
@@ -106,11 +105,6 @@ def _parts_of(connection: Any, table: Table, versions: Sequence[Version], split:
 
     for label, part in found:
         yield Part(label, part, schema, filter(len, map(partial(rows, {"label": label, "part": part}), paths)))
-
-
-def schema_of(table: Table, version: Version) -> pa.Schema:
-    """Return the columns of a version; rows of an earlier version of tempkb lack those that were declared since."""
-    return table.schema if version.fits(table) else pq.read_schema(version.paths()[0])
 
 
 class Loadable(NamedTuple):

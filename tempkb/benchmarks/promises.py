@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.register import is_of_releases, partitions_of_release
 from tempkb.benchmarks.samples import Sample
@@ -54,9 +53,6 @@ def broken(
         promise: the promise.
         releases: names of the releases whose rows are checked; tables without releases are read completely.
         only: the partitions of these releases that are checked; None for all.
-
-    Raises:
-        ContractError: a release was built by an earlier version of tempkb and lacks a column that the query needs.
     """
     if promise.sample is None:
         return _broken(store, promise, releases, only)
@@ -81,37 +77,7 @@ def _broken(
         return [key for key in found if only is None or key in only]
 
     narrowed = sample.narrowed if sample else {}
-    try:
-        return promises.broken(store, promise.query, promise.tables, partitions, promise.prepare, narrowed)
-    except duckdb.BinderException:
-        for table in promise.tables.values():
-            for name in releases:
-                refuse_earlier(store, table, name, f"its promise {promise.name} cannot be checked")
-        raise
-
-
-def refuse_earlier(store: Store, table: Table, release: str, why: str) -> None:
-    """Refuse a release whose rows lack columns that the table has now.
-
-    Args:
-        store: the store with the release.
-        table: one of its tables; a table of another family is accepted.
-        release: the release's name.
-        why: what cannot be done with it, for the message.
-
-    Raises:
-        ContractError: columns are missing; the message names them, and says what to do.
-    """
-    lacking: set[str] = set()
-    for version in store.lake.versions(table.name, partitions_of_release(store.lake, table, release)):
-        if version.schema != table.fingerprint:
-            lacking |= set(table.column_names()) - set(pq.read_schema(version.paths()[0]).names)
-    if lacking:
-        raise ContractError(
-            f"release {release!r}: was built by an earlier version of tempkb, and its {table.name} has no column "
-            f"{', '.join(sorted(lacking))}, so {why}. You can keep it as it is, and build the same release again under "
-            "another --name, as `tempkb release --help` shows"
-        )
+    return promises.broken(store, promise.query, promise.tables, partitions, promise.prepare, narrowed)
 
 
 def require(

@@ -37,6 +37,11 @@ class Prompting:
         """The variants that are scored by default."""
         return self.variants[: self.n_default]
 
+    @property
+    def is_by_own_template(self) -> str:
+        """SQL: was a score given by the benchmark's own template, so that a model has one value an item?"""
+        return " OR ".join(f"scorer LIKE '{family}.{name}-%'" for family, name in self.templates.items())
+
 
 def prompts_table(
     benchmark: str,

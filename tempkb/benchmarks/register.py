@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,11 @@ LOOK = 2.0  # seconds to wait for others who hold a lock only to see whether a p
 _BUILT, _HELD = "built", "held"
 _OF_WINDOW = re.compile(r"\.(?:\d{4}-\d\d-\d\d|future)")
 _WINDOW_AT_END = re.compile(rf"{_OF_WINDOW.pattern}$")
+
+
+def partition_of(release: str, cut: date) -> str:
+    """Return the partition of a release and cut in the lake."""
+    return f"{release}.{cut:%Y-%m-%d}"
 
 
 def write_entry(home: Home, benchmark: str, name: str, requested: Mapping[str, Any]) -> None:
@@ -54,18 +59,19 @@ def mark_built(home: Home, name: str, held: Mapping[str, str]) -> None:
     _write(home, name, {**_requested(entry), _BUILT: _requested(entry), _HELD: dict(sorted(held.items()))})
 
 
-def held_versions(home: Home, name: str) -> dict[str, str] | None:
-    """Return the versions that belong to the state that was last built, by table and partition.
-
-    None if nothing was built, or if an earlier version of tempkb did not record them.
-    """
-    found: dict[str, str] | None = _read(home, name).get(_HELD) if was_built(home, name) else None
+def held_versions(home: Home, name: str) -> dict[str, str]:
+    """Return the versions that belong to the state that was last built, by table and partition; none if none was."""
+    found: dict[str, str] = _read(home, name)[_HELD] if was_built(home, name) else {}
     return found
 
 
 def held_places(home: Home, name: str) -> dict[tuple[str, str], str]:
-    """Return `held_versions` by (table, partition); empty if they are not known."""
-    return _places(held_versions(home, name) or {})
+    """Return `held_versions` by (table, partition)."""
+    found = {}
+    for place, version in held_versions(home, name).items():
+        table, _, partition = place.partition(" ")
+        found[table, partition] = version
+    return found
 
 
 @contextmanager
@@ -226,27 +232,6 @@ def releases_of(home: Home, benchmark: str) -> list[str]:
     return [name for name, entry in _readable(home) if entry["benchmark"] == benchmark]
 
 
-@dataclass(frozen=True)
-class BuiltRelease:
-    """A release that is built as requested; `tables` are those of which a partition belongs to it."""
-
-    name: str
-    benchmark: str
-    tables: frozenset[str]
-
-
-def built_releases(home: Home) -> list[BuiltRelease]:
-    """Return the releases that are built, sorted by name, without entries that cannot be read; reads each entry once.
-
-    Those that an earlier version of tempkb built may lack tables, and have none if it did not record them.
-    """
-    return [
-        BuiltRelease(name, entry["benchmark"], frozenset(table for table, _ in _places(entry.get(_HELD) or {})))
-        for name, entry in _readable(home)
-        if entry[_BUILT] == _requested(entry)
-    ]
-
-
 def entry_path(home: Home, name: str) -> Path:
     """Return the path of a release's entry.
 
@@ -307,14 +292,6 @@ def _requested(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in (_BUILT, _HELD)}
 
 
-def _places(held: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    found = {}
-    for place, version in held.items():
-        table, _, partition = place.partition(" ")
-        found[table, partition] = version
-    return found
-
-
 def _readable(home: Home) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield names and entries, sorted by name, without entries that cannot be read."""
     for name in release_names(home):
@@ -337,7 +314,7 @@ def _read(home: Home, name: str) -> dict[str, Any]:
         raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
     try:
         entry: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        is_entry = entry["name"] == name and isinstance(entry["benchmark"], str)
+        is_entry = entry["name"] == name and isinstance(entry["benchmark"], str) and _BUILT in entry
     except (ValueError, TypeError, KeyError):
         is_entry = False
     if not is_entry:
@@ -345,5 +322,4 @@ def _read(home: Home, name: str) -> dict[str, Any]:
             f"release {name!r}: {path} has another content than tempkb wrote. The tables of the release are intact; "
             f"remove that file and type the command that made the release again, with --name {name}"
         )
-    # An entry without `built` counts as built, so that a failure does not remove a release that may be complete.
-    return entry if _BUILT in entry else {**entry, _BUILT: entry}
+    return entry

@@ -31,25 +31,9 @@ def with_files(store: Store, versions: Iterable[Version]) -> dict[str, str]:
     return tables | _files_behind(store, tables)
 
 
-def files_of(store: Store, version: Version) -> dict[str, str]:
-    """Return the files from which a version of a release's rows was made, by `<dump>/<file>`.
-
-    An earlier version of tempkb did not keep them. They are then those of the present tables, if the rows were made
-    from these; otherwise nothing is returned.
-    """
-    inputs = inputs_of(version)
-    kept = {name: digest for name, digest in inputs.items() if "/" in name}
-    if kept:
-        return kept
-    found = _files_behind(store, inputs)
-    return found if all(found.values()) else {}
-
-
-def wikidata_dumps_of(version: Version) -> set[str]:
-    """Return the Wikidata dumps from whose tables a version of a release's rows was made."""
-    of_wikidata = {table.name for table in OF_WIKIDATA}
-    named = (name.partition(" ") for name in inputs_of(version))
-    return {dump_id for table, _, dump_id in named if table in of_wikidata}
+def files_of(version: Version) -> dict[str, str]:
+    """Return the files from which a version of a release's rows was made, by `<dump>/<file>`."""
+    return {name: digest for name, digest in inputs_of(version).items() if "/" in name}
 
 
 def _files_behind(store: Store, tables: Mapping[str, str]) -> dict[str, str]:

@@ -83,12 +83,12 @@ def withdraw_unbuilt(store: Store, name: str) -> bool:
 
 def _undo(store: Store, name: str, before: dict[tuple[str, str], Version]) -> str:
     stays = was_built(store.home, name)
-    held = held_versions(store.home, name) if stays else None
+    held = held_versions(store.home, name)
     # Versions that existed before may be what a killed run has left of an extension.
-    own = held if stays and not is_built(store.home, name) else None
-    kept = {place: one for place, one in before.items() if stays and (own is None or _key(*place) in own)}
+    is_whole = stays and is_built(store.home, name)
+    kept = {place: one for place, one in before.items() if is_whole or _key(*place) in held}
     for table, partition in _versions(store, name).keys() - kept.keys():
-        if held and (lost := held.get(_key(table, partition))):
+        if lost := held.get(_key(table, partition)):
             # The release lacked this partition before the run began, and lacks it again.
             store.lake.lose_again(table, partition, lost)
         else:
@@ -117,7 +117,7 @@ def _put_back(store: Store, version: Version) -> str:
     return ""
 
 
-def _restored(store: Store, name: str, held: Mapping[str, str] | None, kept: Mapping[tuple[str, str], Version]) -> str:
+def _restored(store: Store, name: str, held: Mapping[str, str], kept: Mapping[tuple[str, str], Version]) -> str:
     """A sentence about the state of a release that was built before."""
     absent = [f"{table} {partition}" for table, partition, _ in absent_of_release(store.home, store.lake, name)]
     if absent:
@@ -126,9 +126,7 @@ def _restored(store: Store, name: str, held: Mapping[str, str] | None, kept: Map
             f"tempkb release finish {name}"
         )
     # Versions that were added after the last build, such as counted tokens, are not in `held`.
-    other = {
-        table for (table, key), one in kept.items() if held and held.get(_key(table, key), "") not in ("", one.version)
-    }
+    other = {table for (table, key), one in kept.items() if held.get(_key(table, key), "") not in ("", one.version)}
     if other:
         return f"Release {name!r} stays as it was except {', '.join(sorted(other))}; type it again to write these again"
     return f"Release {name!r} stays exactly as it was"

@@ -9,59 +9,20 @@ it has become frequent.
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date
 from itertools import islice, zip_longest
 
 from tempkb.demo.facts import CLUB, FIRM, PARTY, PERSON, TOWN, Bound, FactMaker, When, month, year
-from tempkb.demo.model import FIRST_CUT, SECOND_CUT
+from tempkb.demo.pages import DAY, FIRST_CUT, SECOND_CUT
+from tempkb.demo.words import chance_of, words_of
 
-DAY = timedelta(days=1)
 # Quarters, counted from 0, in which something changes: before the first cut, between the cuts, and after the second.
 _EARLY, _BETWEEN, _LATE = (1, 2, 3), (4, 5, 6, 7, 8, 9), (10, 11)
 _MOST_SUBJECTS, _FEWEST_SUBJECTS, _FEWEST_OBJECTS, _SUBJECTS_OF_AN_OBJECT = 200, 4, 4, 5
 # The pages that a world has beside those of ordinary facts, and the kinds of subjects.
 _OTHER_PAGES, _KINDS_OF_SUBJECTS = 387, 4
 
-# New names of a kind have the same length, so that no model can distinguish old answers from new ones by length.
-_KNOWN_PEOPLE = (
-    "Ida Brandt",
-    "Ola Krantz",
-    "Una Folger",
-    "Eli Marten",
-    "Jon Stolze",
-    "Liv Harrow",
-    "Per Nordby",
-    "Kai Winter",
-    "Mia Torsen",
-    "Nil Ostrom",
-    "Ruth Egede",
-    "Sven Ulrik",
-    "Tove Aamot",
-    "Arne Bjork",
-    "Bodil Dahl",
-    "Einar Falk",
-)
-_FIRST_NAMES = """
-    Alma Bert Cora Dina Eddy Finn Gail Hugo Inga Jens Kaja Lena Mark Nora Olaf Pina Rolf Sara Tilo Ursa Vito Wina Yara
-    Zeno Aron Beda Carl Dora Elsa Fred Gust Hank Iris Jana Kurt Lisa Malu Nils Otto Poul Rita Siri Tara Ueli
-"""
-_SURNAMES = """
-    Agder Blunt Crane Drake Ebner Frost Grimm Hagen Ibsen Jonas Kolbe Lunde Moser Nagel Orden Prade Quast Rieck Sauer
-    Thiel Urban Vogel Weiss Yates Zobel Abend Brock Cohrs Duval Eskil Foehn Grant Hovde Irwin Jarvi Kranz Liebe Maler
-    Noack Olden Pauli Rasch Stern Tiede
-"""
-_KNOWN_CLUBS = ("Reedholm FC", "Saltvik FC", "Oxbridge AC", "Fernlea SK", "Tarnhus IF", "Millgard BK")
-_OF_CLUBS = "Ashe Brid Cley Drum Ewen Ford Glen Hurl Inch Kirk Loch Marl Nant Oaks Penn Rath Stow Tilt Whin Yarr"
-_KNOWN_TOWNS = ("Reedholm", "Saltvik", "Fernlea", "Tarnhus")
-_OF_TOWNS = "Bram Cort Dorn Eldr Folk Garn Hald Isen Jorn Kald Lang Mold Nord Orms Pend Quin Rand Skar Thor Vend"
-_ENDINGS = "vik lea hus ham ton dal nes wic bek low"
-_KNOWN_FIRMS = ("Varl Shipping", "Ember Glass", "North Tilery", "Peat & Sons")
-_OF_FIRMS = "Bolt Cask Dell Elms Frog Goat Hare Ibex Jade Kiln Loom Mole Newt Opal Peak Quay Rook Swan Toad Vale"
-_GOODS = "Glass Paper Stone Brick Cloth Ropes Tools Lamps Boats Seeds"
-_OF_PARTIES = """
-    Reed Salt Moss Tide Wind Lamp Kite Iron Coal Corn Dune Fern Foam Gale Gull Hemp Kelp Lake Lark Leaf Lime Mast Mill
-    Mint Oats Pine Plum Pole Rain Root Rope Rose Rush Sail Seed Silk Snow Star Tarn Wool
-"""
+_WORDS = words_of("careers")
 
 
 class Cast:
@@ -76,13 +37,13 @@ class Cast:
         n = min(_MOST_SUBJECTS, max(_FEWEST_SUBJECTS, (pages - _OTHER_PAGES) // _KINDS_OF_SUBJECTS // 2 * 2))
         m = max(_FEWEST_OBJECTS, n // _SUBJECTS_OF_AN_OBJECT)
         self._make = make
-        self._names = {PERSON: _people(), CLUB: _clubs(), TOWN: _towns(), FIRM: _firms()}
+        self._names = {PERSON: _people(), CLUB: _names("clubs"), TOWN: _names("towns"), FIRM: _names("firms")}
         # Some are more popular than others, as Wikidata counts it.
         people = [make.add(next(self._names[PERSON]), PERSON, n_more=at % 16) for at in range(max(n, 3 * m))]
         # The stories need all clubs that are known by name.
-        clubs, towns = self._several(CLUB, max(n, len(_KNOWN_CLUBS))), self._several(TOWN, n)
+        clubs, towns = self._several(CLUB, max(n, len(_WORDS["clubs"]["known"]))), self._several(TOWN, n)
         firms = self._several(FIRM, max(n, 2 * m))
-        parties = [make.add(f"{word} Party", PARTY) for word in _OF_PARTIES.split()[:m]]
+        parties = [make.add(f"{word} Party", PARTY) for word in _WORDS["parties"].split()[:m]]
         self.relations = (
             ("P54", people[:n], clubs[:m]),
             ("P102", people[:n], parties),
@@ -106,7 +67,7 @@ class Cast:
 def write_careers(make: FactMaker, cast: Cast, seed: int) -> None:
     """Add the facts of all ordinary subjects: as many that change between the cuts as that are kept."""
     for relation, subjects, objects in cast.relations:
-        chance = random.Random(f"{seed}/{relation}")  # noqa: S311 - reproducible chance, not secrets
+        chance = chance_of(f"{seed}/{relation}")
         among = chance.sample(subjects, len(subjects))
         half = len(among) // 2
         old = _dealt(objects, half, chance)
@@ -129,7 +90,7 @@ def balance(make: FactMaker, cast: Cast) -> None:
     for relation in sorted({*first, *second}):
         rarer = sorted((first[relation] - second[relation]).elements())
         more_frequent = sorted((second[relation] - first[relation]).elements())
-        chance = random.Random(f"balance/{relation}")  # noqa: S311 - reproducible chance, not secrets
+        chance = chance_of(f"balance/{relation}")
         for before, after in zip_longest(more_frequent, rarer):
             subject, quarter = cast.one_more(relation), chance.choice(_BETWEEN[:5])
             spare = next(one for one in sorted(first[relation]) if one not in (before, after))
@@ -184,11 +145,11 @@ def _life(
     begun = date(chance.randint(2012, 2019), chance.randint(1, 12), chance.randint(1, 28))
     is_over = quarter < len(make.clock.windows) - 1
     # All days between the two are in the first month of the quarter.
-    change = make.day(quarter, chance.randint(3, 24)) if is_over else None
+    change = make.clock.day(quarter, chance.randint(3, 24)) if is_over else None
     first = chance.choice((When, month, year))(begun)
-    make.say("", subject, relation, objects[0], first, shape(change - DAY) if change else None)
+    make.say(subject, relation, objects[0], first, shape(change - DAY) if change else None)
     if change:
-        make.say("", subject, relation, objects[1], shape(change))
+        make.say(subject, relation, objects[1], shape(change))
 
 
 def _tenures(make: FactMaker, relation: str, subject: str, begun: Sequence[tuple[str, int]]) -> None:
@@ -196,34 +157,21 @@ def _tenures(make: FactMaker, relation: str, subject: str, begun: Sequence[tuple
     known = [(value, quarter) for value, quarter in begun if quarter < len(make.clock.windows) - 1]
     for (value, quarter), following in zip_longest(known, known[1:]):
         if value:
-            end: Bound = When(make.day(following[1], 4)) if following else None
-            make.say("", subject, relation, value, When(make.day(quarter, 5)), end)
+            end: Bound = When(make.clock.day(following[1], 4)) if following else None
+            make.say(subject, relation, value, When(make.clock.day(quarter, 5)), end)
 
 
 def _people() -> Iterator[str]:
-    yield from _KNOWN_PEOPLE
-    first, last = _FIRST_NAMES.split(), _SURNAMES.split()
+    known, first, last = _WORDS["people"]["known"], *(_WORDS["people"][one].split() for one in ("first", "last"))
+    yield from known
     for at in range(len(first) * len(last)):
         yield f"{first[at % len(first)]} {last[(at + 7 * (at // len(first))) % len(last)]}"
 
 
-def _clubs() -> Iterator[str]:
-    yield from _KNOWN_CLUBS
-    yield from (f"{name} FC" for name in _joined(_OF_CLUBS, _ENDINGS))
-
-
-def _towns() -> Iterator[str]:
-    yield from _KNOWN_TOWNS
-    yield from _joined(_OF_TOWNS, _ENDINGS)
-
-
-def _firms() -> Iterator[str]:
-    yield from _KNOWN_FIRMS
-    yield from _joined(_OF_FIRMS, _GOODS, " ")
-
-
-def _joined(heads: str, tails: str, between: str = "") -> Iterator[str]:
-    """Yield all pairs of words, such that neighbours differ in both."""
-    first, last = heads.split(), tails.split()
+def _names(kind: str) -> Iterator[str]:
+    """Yield the known names of a kind, then all pairs of words, such that neighbours differ in both."""
+    words = _WORDS[kind]
+    first, last = words["first"].split(), words["last"].split()
+    yield from words["known"]
     for at in range(len(first) * len(last)):
-        yield first[at % len(first)] + between + last[(at + at // len(first)) % len(last)]
+        yield words["form"].format(first[at % len(first)], last[(at + at // len(first)) % len(last)])

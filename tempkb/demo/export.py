@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from tempkb.demo.model import NAMESPACES, WIKI, Edit, Page, World
+from tempkb.demo.pages import NAMESPACES, USERS, WIKI, Edit, Page, World
+from tempkb.demo.words import words_of
 from tempkb.revisions.history import base36_sha1
 from tempkb.titles import Site
 from tempkb.wikitext.disambiguation import is_disambiguation
 from tempkb.wikitext.redirects import redirect_target
 
 _SITE = Site(WIKI, NAMESPACES)
-_ACCOUNTS = {"Ada": 1, "Ben": 2, "Cem": 3, "Dora": 4, "Emil": 5, "Fay": 6}
 
 
 def write_dump(world: World, day: datetime, root: Path) -> list[Path]:
@@ -31,14 +31,14 @@ def write_dump(world: World, day: datetime, root: Path) -> list[Path]:
     for number, part in enumerate((pages[:half], pages[half:]), 1):
         span = f"p{part[0].page_id}p{part[-1].page_id}"
         path = folder / f"{WIKI}-{stamp}-pages-meta-history{number}.xml-{span}.bz2"
-        _write(path, bz2.compress(export_xml(part, day).encode()))
+        write_whole(path, bz2.compress(export_xml(part, day).encode()))
         written.append(path)
     for name, sql in _tables(pages, day).items():
         path = folder / f"{WIKI}-{stamp}-{name}.sql.gz"
-        _write(path, gzip.compress(sql.encode(), mtime=0))
+        write_whole(path, gzip.compress(sql.encode(), mtime=0))
         written.append(path)
     # Last, since it declares the other files complete.
-    _write(folder / "dumpstatus.json", _status(written, day))
+    write_whole(folder / "dumpstatus.json", _status(written, day))
     return [*written, folder / "dumpstatus.json"]
 
 
@@ -55,7 +55,8 @@ def export_xml(pages: Sequence[Page], day: datetime) -> str:
     return "".join([*parts, *late, "</mediawiki>\n"])
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file in one step."""
     draft = path.with_name(path.name + ".draft")
     draft.write_bytes(data)
     draft.replace(path)
@@ -143,7 +144,7 @@ def _contributor(edit: Edit) -> str:
         return '      <contributor deleted="deleted" />'
     if edit.user is None:
         return "      <contributor>\n        <ip>192.0.2.7</ip>\n      </contributor>"
-    account = f"<username>{edit.user}</username>\n        <id>{_ACCOUNTS[edit.user]}</id>"
+    account = f"<username>{edit.user}</username>\n        <id>{USERS.index(edit.user) + 1}</id>"
     return f"      <contributor>\n        {account}\n      </contributor>"
 
 
@@ -176,46 +177,14 @@ def _tables(pages: Sequence[Page], day: datetime) -> dict[str, str]:
         if target:
             redirects.append(f"({page.page_id},{target.namespace},{_sql(target.title.replace(' ', '_'))},'','')")
     return {
-        "page": _table("page", _PAGE_COLUMNS, page_rows, day),
-        "page_props": _table("page_props", _PROPS_COLUMNS, props, day),
-        "redirect": _table("redirect", _REDIRECT_COLUMNS, redirects, day),
+        "page": _table("page", page_rows, day),
+        "page_props": _table("page_props", props, day),
+        "redirect": _table("redirect", redirects, day),
     }
 
 
-_PAGE_COLUMNS = (
-    "`page_id` int(8) unsigned NOT NULL AUTO_INCREMENT",
-    "`page_namespace` int(11) NOT NULL DEFAULT 0",
-    "`page_title` varbinary(255) NOT NULL DEFAULT ''",
-    "`page_is_redirect` tinyint(1) unsigned NOT NULL DEFAULT 0",
-    "`page_is_new` tinyint(1) unsigned NOT NULL DEFAULT 0",
-    "`page_random` double unsigned NOT NULL DEFAULT 0",
-    "`page_touched` binary(14) NOT NULL",
-    "`page_links_updated` varbinary(14) DEFAULT NULL",
-    "`page_latest` int(8) unsigned NOT NULL DEFAULT 0",
-    "`page_len` int(8) unsigned NOT NULL DEFAULT 0",
-    "`page_content_model` varbinary(32) DEFAULT NULL",
-    "`page_lang` varbinary(35) DEFAULT NULL",
-    "PRIMARY KEY (`page_id`)",
-)
-_PROPS_COLUMNS = (
-    "`pp_page` int(8) unsigned NOT NULL",
-    "`pp_propname` varbinary(60) NOT NULL DEFAULT ''",
-    "`pp_value` blob NOT NULL",
-    "`pp_sortkey` float DEFAULT NULL",
-    "PRIMARY KEY (`pp_page`,`pp_propname`)",
-)
-_REDIRECT_COLUMNS = (
-    "`rd_from` int(8) unsigned NOT NULL DEFAULT 0",
-    "`rd_namespace` int(11) NOT NULL DEFAULT 0",
-    "`rd_title` varbinary(255) NOT NULL DEFAULT ''",
-    "`rd_interwiki` varbinary(32) DEFAULT NULL",
-    "`rd_fragment` varbinary(255) DEFAULT NULL",
-    "PRIMARY KEY (`rd_from`)",
-)
-
-
-def _table(name: str, columns: Sequence[str], rows: Sequence[str], day: datetime) -> str:
-    created = ",\n".join(f"  {column}" for column in columns)
+def _table(name: str, rows: Sequence[str], day: datetime) -> str:
+    created = ",\n".join(f"  {column}" for column in words_of("tables")[name])
     inserted = f"INSERT INTO `{name}` VALUES {','.join(rows)};\n" if rows else ""
     return (
         f"-- MariaDB dump 10.19  Distrib 10.11, for debian-linux-gnu (x86_64)\n--\n-- Database: {WIKI}\n"

@@ -6,13 +6,14 @@ Statements hold their truth as days; `wikidata.py` writes them in Wikidata's for
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
+from typing import Any
 
-from tempkb.demo.model import Clock, Page
-from tempkb.demo.stories import Pages
+from tempkb.demo.pages import BY_QUARTER, DAY, Clock, Page, Pages
+from tempkb.demo.words import words_of
 
+WORDS = words_of("facts")
 _FIRST_ITEM = 50_000
-_STRANGER = "Q49999"
 SOMEVALUE, NOVALUE = "somevalue", "novalue"
 
 
@@ -46,8 +47,8 @@ class When:
         if self.precision == 11:
             return self.day
         if self.precision == 10:
-            return (self.day + timedelta(days=31)).replace(day=1) - timedelta(days=1)
-        return date(self.day.year + (1 if self.precision == 9 else 10), 1, 1) - timedelta(days=1)
+            return (self.day + 31 * DAY).replace(day=1) - DAY
+        return date(self.day.year + (1 if self.precision == 9 else 10), 1, 1) - DAY
 
 
 Bound = When | str | None
@@ -108,7 +109,7 @@ class Origin:
     """
 
     relation: str
-    when: When | str
+    when: Bound
     rank: str = "normal"
 
 
@@ -186,92 +187,93 @@ class Facts:
         is_current = one.rank != "deprecated" and one.point is None and one.corrects is None
         return is_dated and is_current and item is not None and bool(item.title and item.label)
 
-    def of_story(self, story: str) -> list[Statement]:
-        """Return the statements of an entry of the list."""
-        return [one for one in self.statements if one.story == story]
 
-
-PERSON, CLUB, TOWN, PARTY, FIRM, SCHOOL = "Q5", "Q476028", "Q3957", "Q7278", "Q4830453", "Q3914"
-_CLASSES = {
-    PERSON: "human",
-    CLUB: "association football club",
-    TOWN: "town",
-    PARTY: "political party",
-    FIRM: "business",
-    SCHOOL: "school",
-    "Q486972": "human settlement",
-    "Q43229": "organization",
-    "Q35120": "entity",
-}
-_ABOVE = {
-    CLUB: ("Q43229",),
-    PARTY: ("Q43229",),
-    FIRM: ("Q43229",),
-    SCHOOL: ("Q43229",),
-    TOWN: ("Q486972",),
-    # A loop, as Wikidata has some.
-    "Q486972": ("Q35120",),
-    "Q43229": ("Q35120",),
-    "Q35120": ("Q43229",),
-}
-
-
-def write_stories_of_facts(make: "FactMaker") -> None:
-    """Add the facts of entries 18 to 24, whose objects are partly those of ordinary facts."""
-    for story in (
-        _precisions,
-        _open_ends,
-        _spells,
-        _odd_statements,
-        _one_of_two_leaves,
-        _entered_late,
-        _names,
-        _strangers,
-    ):
-        story(make)
+PERSON, CLUB, TOWN, PARTY, FIRM = "Q5", "Q476028", "Q3957", "Q7278", "Q4830453"
 
 
 class FactMaker:
     """Adds items with their pages, and statements whose dates are given by quarters."""
 
-    def __init__(self, pages: Pages, clock: Clock) -> None:
-        self.facts, self._pages, self.clock = Facts(), pages, clock
-        for number, (name, label) in enumerate(_CLASSES.items()):
-            self.facts.items[name] = Item(name, label, subclass_of=_ABOVE.get(name, ()), n_more=number % 3)
+    def __init__(self, pages: Pages) -> None:
+        self.facts, self._pages, self.clock = Facts(), pages, pages.clock
+        for number, (name, (label, *above)) in enumerate(WORDS["classes"].items()):
+            self.facts.items[name] = Item(name, label, subclass_of=tuple(above), n_more=number % 3)
 
-    def add(self, label: str, kind: str, *, title: str = "", **more: object) -> str:
+    def add(self, label: str, kind: str, *, title: str = "", **more: Any) -> str:
         """Add an item and its page, which has no text yet; return its QID."""
         entity_id = f"Q{_FIRST_ITEM + len(self.facts.items)}"
         page = self._pages.new(f"fact {title or label}", title or label)
         page.entity_id = entity_id
         self.facts.pages[entity_id] = page
-        self.facts.items[entity_id] = Item(entity_id, label, title or label, instance_of=(kind,), **more)  # type: ignore[arg-type]
+        self.facts.items[entity_id] = Item(entity_id, label, title or label, instance_of=(kind,), **more)
         return entity_id
 
-    def day(self, quarter: int, days: int = 0) -> date:
-        """Return the day `days` after a quarter begins; quarters before the first have negative numbers."""
-        if quarter < 0:
-            first = self.clock.windows[0].start
-            months = first.year * 12 + first.month - 1 + 3 * quarter
-            return date(months // 12, months % 12 + 1, 1) + timedelta(days=days)
-        return self.clock.windows[quarter].start + timedelta(days=days)
+    def say(self, subject: str, relation: str, value: str, start: Bound = None, end: Bound = None) -> None:
+        """Add an ordinary statement."""
+        starts, ends = (list[Bound]([one] if one else []) for one in (start, end))
+        self.facts.statements.append(Statement(subject, relation, value, starts, ends))
 
-    def say(
-        self,
-        story: str,
-        subject: str,
-        relation: str,
-        value: str,
-        start: Bound = None,
-        end: Bound = None,
-        **more: object,
-    ) -> Statement:
-        """Add a statement with at most one start and one end."""
-        starts, ends = [start] if start is not None else [], [end] if end is not None else []
-        self.facts.statements.append(
-            Statement(subject, relation, value, starts, ends, story=story, **more)  # type: ignore[arg-type]
-        )
-        return self.facts.statements[-1]
+
+def write_stories_of_facts(make: FactMaker) -> None:
+    """Add the facts of entries 18 to 24, whose objects are partly those of ordinary facts."""
+    classes = {label: class_id for class_id, (label, *_) in WORDS["classes"].items()}
+    for told in WORDS["stories"]:
+        for one in told["items"]:
+            _add(make, **{**one, "kind": classes[one["kind"]]})
+        by_title = {item.title: entity_id for entity_id, item in make.facts.items.items() if item.title}
+        for subject, relation, value, *bounds in told["said"]:
+            more = bounds.pop() if bounds and isinstance(bounds[-1], dict) else {}
+            statement = Statement(by_title[subject], relation, by_title.get(value, value), story=told["story"])
+            statement.starts, statement.ends = (_bounds(one, make.clock) for one in (*bounds, "", "")[:2])
+            _complete(make, statement, **more)
+            make.facts.statements.append(statement)
+
+
+def _add(make: FactMaker, *, label: str, kind: str, entity_id: str = "", **more: Any) -> None:
+    """Add an item as the file has it; one whose number is given has no page."""
+    if entity_id:
+        make.facts.items[entity_id] = Item(entity_id, label, instance_of=(kind,))
+        return
+    died, aliases = bound(more.pop("died", ""), make.clock), tuple(more.pop("aliases", ()))
+    make.add(label, kind, died=died, aliases=aliases, **more)
+
+
+def _complete(make: FactMaker, statement: Statement, *, corrects: bool = False, **more: Any) -> None:
+    """Give a statement its further attributes as the file has them; it corrects the one before it."""
+    if corrects:
+        statement.corrects = make.facts.statements[-1]
+    for name, value in more.items():
+        if name in ("entered", "left"):
+            setattr(statement, name, make.clock.at(value))
+        else:
+            setattr(statement, name, bound(value, make.clock) if name == "point" else value)
+
+
+def _bounds(words: str | list[str], clock: Clock) -> list[Bound]:
+    return [bound(one, clock) for one in ([words] if isinstance(words, str) else words) if one]
+
+
+def bound(words: str, clock: Clock) -> Bound:
+    """Return a date as the files have it, by a quarter or with the precision in which it is written; or other words.
+
+    >>> from tempkb.demo.pages import quarters
+    >>> said = ("4+10", "4+10 month", "4 year", "2021-08-03", "2021-08", "2021", "2020s", "31 BCE")
+    >>> [bound(words, Clock(quarters(5))).time[:11] for words in said]  # doctest: +NORMALIZE_WHITESPACE
+    ['+2022-01-11', '+2022-01-00', '+2022-00-00',
+     '+2021-08-03', '+2021-08-00', '+2021-00-00', '+2020-00-00', '-0031-00-00']
+    >>> bound("somevalue", Clock(quarters(5)))
+    'somevalue'
+    """
+    day, _, shape = words.partition(" ")
+    if shape == "BCE":
+        before = int(day) - 1
+        return When(date(before, 1, 1), 9, years_back=2 * before)
+    if BY_QUARTER.fullmatch(day):
+        return {"": When, "month": month, "year": year}[shape](clock.at(day).date())
+    if not words[:4].isdigit():
+        return words or None
+    numbers = [int(one) for one in words.rstrip("s").split("-")]
+    return When(date(*(*numbers, 1, 1)[:3]), 8 if words.endswith("s") else 8 + len(numbers))
 
 
 def month(day: date) -> When:
@@ -282,153 +284,3 @@ def month(day: date) -> When:
 def year(day: date) -> When:
     """Return the year of a day."""
     return When(date(day.year, 1, 1), 9)
-
-
-def _precisions(make: FactMaker) -> None:
-    """18: neighbours in an office whose ends and starts are known to the day, the month and the year."""
-    town = make.add("Ostvik", TOWN, n_more=9)
-    a, b, c, d = (make.add(name, PERSON) for name in ("Gro Landes", "Tor Mallin", "Ane Sivert", "Odd Haldor"))
-    make.say("precisions", town, "P6", a, When(make.day(-6, 3)), When(make.day(1, 20)))
-    make.say("precisions", town, "P6", b, month(make.day(1, 20)), month(make.day(3, 40)))
-    make.say("precisions", town, "P6", c, When(make.day(3, 45)), year(make.day(4)))
-    make.say("precisions", town, "P6", d, year(make.day(4)))
-
-
-def _open_ends(make: FactMaker) -> None:
-    """19: every way in which an end or a start is unknown; and somebody who died in office."""
-    club, firm = make.add("Gannet United", CLUB, n_more=2), make.add("Gannet Works", FIRM, n_more=2)
-    names = ("Aud Openend", "Bo Someend", "Cai Noend", "Dag Nostart", "Eva Diedin")
-    died = When(make.day(4, 10))
-    people = [make.add(name, PERSON, n_more=6, died=died if name == "Eva Diedin" else None) for name in names]
-    ends: tuple[Bound, ...] = (None, SOMEVALUE, NOVALUE)
-    for person, end in zip(people, ends, strict=False):
-        make.say("ends", person, "P54", club, When(make.day(2, 5)), end)
-    make.say("ends", people[3], "P54", club, None, When(make.day(3, 60)))
-    make.say("ends", people[4], "P54", club, When(make.day(0, 30)))
-    for person in people:
-        # An earlier tenure, so that there is a change to classify.
-        make.say(
-            "ends", person, "P54", make.facts.item("Reedholm FC").entity_id, year(make.day(-8)), When(make.day(0, 40))
-        )
-        make.say("ends", person, "P108", firm)
-
-
-def _spells(make: FactMaker) -> None:
-    """20: a gap, nested spells, a return, a handover on one day, and the same statement twice."""
-    one, two = make.facts.item("Saltvik FC").entity_id, make.facts.item("Oxbridge AC").entity_id
-    gap, nested, back, handover, twice = (
-        make.add(name, PERSON, n_more=7)
-        for name in ("Geir Gapp", "Nina Nest", "Balder Back", "Hans Dover", "Tyra Twice")
-    )
-    make.say("gap", gap, "P54", one, When(make.day(0, 10)), When(make.day(1, 10)))
-    make.say("gap", gap, "P54", one, When(make.day(4, 10)), When(make.day(5, 10)))
-    make.say("gap", gap, "P54", two, When(make.day(2, 10)), When(make.day(2, 50)))
-    make.say("nested", nested, "P54", one, When(make.day(-4)), When(make.day(6, 80)))
-    make.say("nested", nested, "P54", one, When(make.day(0, 5)), When(make.day(1, 5)))
-    make.say("nested", nested, "P54", two, When(make.day(3)), When(make.day(3, 30)))
-    make.say("back", back, "P54", one, When(make.day(-2)), When(make.day(1, 29)))
-    make.say("back", back, "P54", two, When(make.day(1, 30)), When(make.day(3, 49)))
-    make.say("back", back, "P54", one, When(make.day(3, 50)))
-    make.say("handover", handover, "P54", one, When(make.day(-2)), When(make.day(2, 15)))
-    make.say("handover", handover, "P54", two, When(make.day(2, 15)))
-    for _ in range(2):
-        make.say("twice", twice, "P54", one, When(make.day(0, 1)), When(make.day(2, 1)))
-    make.say("twice", twice, "P54", two, When(make.day(2, 2)))
-
-
-def _odd_statements(make: FactMaker) -> None:
-    """21: ranks, two starts on one statement, dates before year 1 and of a decade, years of eleven digits."""
-    one, two, three = (make.facts.item(name).entity_id for name in ("Reed Party", "Salt Party", "Moss Party"))
-    ranked = make.add("Rolf Rankin", PERSON, n_more=5)
-    make.say("ranks", ranked, "P102", one, When(make.day(0)), When(make.day(3)), rank="deprecated")
-    make.say("ranks", ranked, "P102", two, When(make.day(0)), When(make.day(3)))
-    make.say("ranks", ranked, "P102", three, When(make.day(3, 1)), rank="preferred")
-    starts = make.add("Stig Starts", PERSON, n_more=5)
-    statement = make.say("two starts", starts, "P102", one)
-    statement.starts, statement.ends = (
-        [When(make.day(0, 3)), When(make.day(4, 3))],
-        [When(make.day(1, 3)), When(make.day(5, 3))],
-    )
-    make.say("two starts", starts, "P102", two, When(make.day(2)), When(make.day(2, 60)))
-    old = make.add("Old Ferry", FIRM, n_more=4)
-    make.say(
-        "odd dates",
-        old,
-        "P127",
-        make.facts.item("Ember Glass").entity_id,
-        When(date(30, 1, 1), 9, years_back=60),
-        When(date(80, 1, 1), 8),
-    )
-    make.say(
-        "odd dates",
-        old,
-        "P127",
-        make.facts.item("Varl Shipping").entity_id,
-        When(date(1990, 1, 1), 8),
-        When(make.day(4, 2)),
-        long_years=True,
-    )
-    make.say("odd dates", old, "P127", make.facts.item("North Tilery").entity_id, When(make.day(4, 3)), long_years=True)
-    make.say("a point", old, "P127", make.facts.item("Peat & Sons").entity_id, point=When(make.day(2)))
-
-
-def _one_of_two_leaves(make: FactMaker) -> None:
-    """22: two people hold an office together, then one of them leaves; the released rule misses who left."""
-    firm = make.add("Twin Chairs", FIRM, n_more=8)
-    first, second = make.add("Vera Stays", PERSON), make.add("Wim Leaves", PERSON)
-    make.say("two", firm, "P488", first, When(make.day(-3)))
-    make.say("two", firm, "P488", second, When(make.day(1, 12)), When(make.day(4, 12)))
-
-
-def _entered_late(make: FactMaker) -> None:
-    """23: a fact that is added to Wikidata two quarters late, and a date that is corrected before the second dump."""
-    first_dump = make.clock.cut(len(make.clock.windows) - 2)
-    last = len(make.clock.windows) - 2
-    town = make.add("Lateham", TOWN, n_more=8)
-    a, b, c = (make.add(name, PERSON) for name in ("Alf Earlier", "Siv Unheard", "Kim Mistake"))
-    make.say("late", town, "P6", a, When(make.day(-4)), When(make.day(last - 1, 10)))
-    make.say("late", town, "P6", b, When(make.day(last - 1, 11)), entered=first_dump + timedelta(days=30))
-    other = make.add("Wrongton", TOWN, n_more=8)
-    make.say("corrected", other, "P6", a, When(make.day(-4)), When(make.day(3, 5)))
-    noticed = first_dump + timedelta(days=20)
-    wrong = make.say("corrected", other, "P6", c, When(make.day(3, 6)), left=noticed)
-    make.say("corrected", other, "P6", c, When(make.day(4, 6)), entered=noticed, corrects=wrong)
-
-
-def _names(make: FactMaker) -> None:
-    """24: subjects with one name, objects with one name, names of one, five and seven words, a rare relation."""
-    rower = make.add("Ada Holm", PERSON, title="Ada Holm (rower)", n_more=9)
-    painter = make.add("Ada Holm", PERSON, title="Ada Holm (painter)", n_more=3)
-    men = make.add(
-        "Harbour Rovers", CLUB, title="Harbour Rovers (1899)", aliases=("The Rovers",), german="Hafenwanderer"
-    )
-    women = make.add("Harbour Rovers", CLUB, title="Harbour Rovers (women)")
-    short = make.add("Tern", CLUB)
-    five = make.add("Sons of the Old Lighthouse", CLUB)
-    seven = make.add("Society of the Friends of Sea Bathing", CLUB)
-    for at, (person, club) in enumerate(
-        ((rower, men), (rower, women), (rower, five), (painter, short), (painter, seven))
-    ):
-        make.say("names", person, "P54", club, When(make.day(at % 3 * 2)), When(make.day(at % 3 * 2 + 1, 40)))
-    school = make.add("Tidewater School", SCHOOL)
-    other = make.add("Upland School", SCHOOL)
-    make.say("few", rower, "P69", school, year(make.day(-8)), year(make.day(0)))
-    make.say("few", rower, "P69", other, year(make.day(0)), year(make.day(4)))
-    for name in ("Mona Still", "Niels Firm"):
-        person = make.add(name, PERSON, n_more=4)
-        for club in (men, short):
-            make.say("never changes", person, "P54", club, When(make.day(-8)))
-
-
-def _strangers(make: FactMaker) -> None:
-    """Items without a page in the wiki, without a name, without an object; an undated statement that contradicts."""
-    make.facts.items[_STRANGER] = Item(_STRANGER, "Stranger Club", instance_of=(CLUB,))
-    nameless = make.add("", CLUB, title="Nameless Club")
-    person = make.add("Sara Strange", PERSON, n_more=6)
-    club = make.facts.item("Fernlea SK").entity_id
-    make.say("strangers", person, "P54", _STRANGER, When(make.day(0)), When(make.day(1)))
-    make.say("strangers", person, "P54", nameless, When(make.day(0)), When(make.day(1)))
-    make.say("strangers", person, "P54", SOMEVALUE, When(make.day(0)), When(make.day(1)))
-    make.say("strangers", person, "P54", club, When(make.day(0)), When(make.day(2, 40)))
-    make.say("strangers", person, "P54", make.facts.item("Tern").entity_id, When(make.day(2, 41)))
-    make.say("strangers", person, "P54", make.facts.item("Tarnhus IF").entity_id)

@@ -1,9 +1,13 @@
 """Articles with words that are peculiar to them, and books of verses that mention these articles by other names."""
 
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from tempkb.demo.pages import Pages
+from tempkb.demo.words import chance_of, words_of
+
+WORDS = words_of("mentions")
 Surfaces = Mapping[str, Mapping[str, int]]
 """The surfaces by which each article is mentioned, with the number of mentions of each."""
 Words = Callable[[str], Sequence[str]]
@@ -27,16 +31,30 @@ class Parts:
     n_middles: int = 1
 
 
-PARTS = Parts(
-    "zhem vorl quib drax plov snur thrag yolk grimp fland skwee bront wozz krell mibb truv hesp jund clomb nizz",
-    "a e i o u anni elo ivu ommi ura ebbi ilga odra usti arvo enti igle oppa unde achi",
-    "mek rup lant dossin vark bith gol zeen ffet nack lorn pid sket mund riff twell jam horth bax coom",
-)
+@dataclass(frozen=True)
+class Kind:
+    """A kind of entities, which have their surfaces in common.
+
+    Attributes:
+        noun: the end of their titles.
+        line: a sentence of their articles.
+        surfaces: by which they are mentioned.
+    """
+
+    noun: str
+    line: str
+    surfaces: Sequence[str]
+
+
+PARTS = Parts(**WORDS["parts"])
 
 
 def invented(name: str, parts: Parts = PARTS, n: int = 3) -> list[str]:
-    """Return invented words, which follow from a name; no two of them begin or end alike."""
-    chance = random.Random(f"words of {name}")  # noqa: S311 - reproducible chance, not secrets
+    """Return invented words, which follow from a name; no two of them begin or end alike.
+
+    Without other parts, only the article of an entity has them, and the sentences that mention it.
+    """
+    chance = chance_of(f"words of {name}")
     heads, tails = chance.sample(parts.heads.split(), n), chance.sample(parts.tails.split(), n)
     middles = parts.middles.split()
     return [
@@ -45,20 +63,10 @@ def invented(name: str, parts: Parts = PARTS, n: int = 3) -> list[str]:
     ]
 
 
-def peculiar_words(title: str) -> list[str]:
-    """Return three invented words that only the article of an entity has, and the sentences that mention it."""
-    return invented(title)
-
-
-def place(title: str, line: str) -> str:
-    """Return a short article that ends with a line of its own."""
-    return f"'''{title}''' is a well-known part of Varland, as every child there will tell. {line}\n"
-
-
 def entity(title: str, line: str, words: Sequence[str] = ()) -> str:
     """Return the article of an entity that verses mention: its words, by default the peculiar ones, come first."""
-    first, second, third = words or peculiar_words(title)
-    return place(title, f"It is famous for its {first}, its {second} and its {third}. {line}")
+    famous = WORDS["famous"].format(*(words or invented(title)), line=line)
+    return str(WORDS["place"].format(title=title, line=famous))
 
 
 def book_of(title: str, verses: Sequence[str]) -> str:
@@ -66,14 +74,19 @@ def book_of(title: str, verses: Sequence[str]) -> str:
     return f"'''{title}''' is a book of songs.\n\n" + "\n\n".join(verses) + "\n\n[[Category:Books]]"
 
 
-def verses_of(surfaces: Surfaces, words: Words = peculiar_words) -> Iterator[str]:
+def write_book(
+    pages: Pages, title: str, told: datetime, surfaces: Surfaces, words: Words = invented, n_parts: int = 2
+) -> None:
+    """Add a book in several parts, one page each, whose verses mention entities."""
+    verses = list(verses_of(surfaces, words))
+    for part in range(n_parts):
+        name = f"{title}, part {part + 1}"
+        pages.new(f"told in {name}", name).edit(told, book_of(name, verses[part::n_parts]), "new page")
+
+
+def verses_of(surfaces: Surfaces, words: Words = invented) -> Iterator[str]:
     """Yield a verse for each mention, with two of the words that are peculiar to what it mentions."""
-    forms = (
-        "At dawn they sang of [[{}|{}]] and of the {} that comes with the {}.",
-        "Nobody who has slept near [[{}|{}]] forgets the smell of {} or the {} in that valley.",
-        "Her grandmother remembered [[{}|{}]] from the year of the {}, when the {} froze.",
-        "It was said that [[{}|{}]] with its {} and {} would outlive the king.",
-    )
+    forms = WORDS["verses"]
     at = 0
     for title, counts in surfaces.items():
         peculiar = words(title)

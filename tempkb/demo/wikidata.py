@@ -8,8 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tempkb.demo.export import write_whole
 from tempkb.demo.facts import SOMEVALUE, Bound, Item, Statement, When
-from tempkb.demo.model import WIKI, World
+from tempkb.demo.pages import WIKI, World
 
 _CALENDAR = "http://www.wikidata.org/entity/Q1985727"
 
@@ -21,10 +22,8 @@ def write_entities(world: World, day: datetime, root: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"wikidata-{stamp}-all.json.gz"
     lines = ",\n".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in entities(world, day))
-    draft = path.with_name(path.name + ".draft")
     data = gzip.compress(f"[\n{lines}\n]\n".encode(), mtime=0)
-    draft.write_bytes(data)
-    draft.replace(path)
+    write_whole(path, data)
     sums = folder / f"wikidata-{stamp}-sha1sums.txt"
     sums.write_text(f"{hashlib.sha1(data, usedforsecurity=False).hexdigest()}  {path.name}\n", "utf-8")
     return [path, sums]

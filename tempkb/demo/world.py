@@ -1,23 +1,25 @@
 """Makes the demo world from a seed, and writes its dumps into a home."""
 
 import random
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from tempkb.demo.articles import Subject, article, invent, vandalism
 from tempkb.demo.births import write_births
 from tempkb.demo.districts import write_districts
-from tempkb.demo.export import write_dump
+from tempkb.demo.export import write_dump, write_whole
 from tempkb.demo.fact_pages import write_facts
 from tempkb.demo.linking import write_links, write_newcomers
-from tempkb.demo.model import Clock, Name, Page, World, quarters
-from tempkb.demo.prose import article, invent, vandalism
-from tempkb.demo.stories import Pages, write_stories
+from tempkb.demo.pages import USERS, Clock, Name, Page, Pages, World, quarters
+from tempkb.demo.stories import write_stories
 from tempkb.demo.wikidata import write_entities
+from tempkb.demo.words import chance_of
 from tempkb.errors import SettingsError
 from tempkb.settings import load_home
 
 _FIRST_STORY = 11
-_USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay", None)
+_USERS = (*USERS, None)
 _MIN_PAGES, _MIN_QUARTERS = 250, 8
 # New entities of a year, and by how many pages a world must be larger for one of them in each year.
 _MOST_NEWCOMERS, _PAGES_A_NEWCOMER = 10, 20
@@ -43,40 +45,30 @@ def make_world(seed: int = 7, pages: int = 627, n_quarters: int = 12) -> World:
             f"at least {_MIN_PAGES} pages and {_MIN_QUARTERS} quarters are needed"
         )
     clock = Clock(quarters(n_quarters + 1))
-    pages_of_stories = Pages(clock, _FIRST_STORY)
-    write_stories(pages_of_stories, clock)
-    linked = {name.title for page in pages_of_stories.made for name in page.names}
-    write_links(pages_of_stories, clock)
-    made = pages_of_stories.made
-    of_stories = len(made)
-    write_newcomers(pages_of_stories, clock, min(_MOST_NEWCOMERS, (pages - _MIN_PAGES) // _PAGES_A_NEWCOMER))
-    districts = max(0, pages - _PAGES_WITHOUT_DISTRICTS) // _PAGES_A_DISTRICT
-    write_districts(pages_of_stories, clock, districts, seed)
-    facts = write_facts(pages_of_stories, clock, seed, pages)
-    births = write_births(pages_of_stories, clock, facts, seed)
-    # New entities, districts, items of facts, and items of births, in this order.
-    of_items = made[of_stories:]
-    del made[of_stories:]
+    stories = Pages(clock, _FIRST_STORY)
+    write_stories(stories)
+    linked = _titles(stories.made)
+    write_links(stories)
+    n_traps = len(stories.made)
+    write_newcomers(stories, min(_MOST_NEWCOMERS, (pages - _MIN_PAGES) // _PAGES_A_NEWCOMER))
+    write_districts(stories, max(0, pages - _PAGES_WITHOUT_DISTRICTS) // _PAGES_A_DISTRICT, seed)
+    facts = write_facts(stories, seed, pages)
+    births = write_births(stories, facts, seed)
+    # New entities, districts, items of facts, and items of births are numbered last, so that their number can change.
+    traps, of_items = stories.made[:n_traps], stories.made[n_traps:]
     # Pages whose links are counted must not be linked from ordinary pages, nor must the others'.
-    unlinked = {name.title for page in (*made, *of_items) for name in page.names} - linked
+    unlinked = _titles(stories.made) - linked
     taken = linked | unlinked
-    subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made) - len(of_items))]  # noqa: S311
+    subjects = [invent(chance_of(f"{seed}/{number}"), taken) for number in range(pages - len(stories.made))]
     titles = sorted(taken - unlinked)
-    for number, subject in enumerate(subjects):
-        chance = random.Random(f"{seed}/{subject.name}")  # noqa: S311 - reproducible chance, not secrets
-        page_id = _FIRST_STORY + len(made)
-        born = clock.start(0) + timedelta(days=_birthday(chance, n_quarters))
-        talk = number % 9 == 8
-        page = Page(
-            page_id, [Name(born, 1 if talk else 0, subject.name)], entity_id=None if talk else f"Q{100 + page_id}"
-        )
-        _write_history(page, lambda n, c, s=subject: article(s, titles, c, n), born, clock, chance)
-        made.append(page)
-    # Numbered after the ordinary pages, so that their number can change.
-    for page in of_items:
-        page.page_id = _FIRST_STORY + len(made)
-        made.append(page)
-    _number(made)
+    ordinary = [
+        _ordinary_page(_FIRST_STORY + n_traps + number, number, subject, titles, seed, clock)
+        for number, subject in enumerate(subjects)
+    ]
+    made = [*traps, *ordinary, *of_items]
+    for page_id, page in enumerate(made, _FIRST_STORY):
+        page.page_id = page_id
+    _number_revisions(made)
     return World(seed, clock, made, facts, births)
 
 
@@ -94,11 +86,24 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
     if not settings.exists():
         home.path.mkdir(parents=True, exist_ok=True)
         # Written in one step: an empty file would stay, and the home would begin with Wikipedia's first year.
-        draft = settings.with_name(settings.name + ".draft")
-        draft.write_text(f"first_window = {world.clock.windows[0].start}\n", "utf-8")
-        draft.replace(settings)
+        write_whole(settings, f"first_window = {world.clock.windows[0].start}\n".encode())
     day = world.dump_days[1 if second else 0]
     return [*write_dump(world, day, home.dumps), *write_entities(world, day, home.dumps)]
+
+
+def _titles(pages: Iterable[Page]) -> set[str]:
+    return {name.title for page in pages for name in page.names}
+
+
+def _ordinary_page(page_id: int, number: int, subject: Subject, titles: Sequence[str], seed: int, clock: Clock) -> Page:
+    """Return an ordinary article, or one of nine talk pages, with its edits."""
+    chance = chance_of(f"{seed}/{subject.name}")
+    born = clock.start(0) + timedelta(days=_birthday(chance, len(clock.windows) - 1))
+    is_talk = number % 9 == 8
+    name = Name(born, 1 if is_talk else 0, subject.name)
+    page = Page(page_id, [name], entity_id=None if is_talk else f"Q{100 + page_id}")
+    _write_history(page, lambda n: article(subject, titles, chance, n), born, clock, chance)
+    return page
 
 
 def _birthday(chance: random.Random, n_quarters: int) -> float:
@@ -106,14 +111,16 @@ def _birthday(chance: random.Random, n_quarters: int) -> float:
     return chance.uniform(-700, 30) if chance.random() < 0.55 else chance.uniform(0, n_quarters * 91)
 
 
-def _write_history(page: Page, write: object, born: datetime, clock: Clock, chance: random.Random) -> None:
+def _write_history(
+    page: Page, write: Callable[[int], str], born: datetime, clock: Clock, chance: random.Random
+) -> None:
     """Give a page its edits: most pages are seldom edited, a few often, some are vandalised and restored."""
     end = clock.cut(len(clock.windows) - 1)
     n = 1 + int(chance.paretovariate(0.9)) if chance.random() < 0.6 else 1
     days = (end - born).total_seconds() / 86_400
     times = sorted(born + timedelta(seconds=round(chance.uniform(0, days) * 86_400)) for _ in range(min(n, 60)))
     sentences = chance.randint(3, 8)
-    text = write(sentences, chance)  # type: ignore[operator]
+    text = write(sentences)
     page.edit(born, text, "new page", user=chance.choice(_USERS))
     for time in times:
         if time <= page.edits[-1].time:
@@ -123,17 +130,12 @@ def _write_history(page: Page, write: object, born: datetime, clock: Clock, chan
             page.edit(time + timedelta(seconds=chance.randint(30, 90_000)), text, "rv", user=chance.choice(_USERS))
             continue
         sentences += chance.choice([0, 0, 1])
-        text = write(sentences, chance)  # type: ignore[operator]
-        page.edit(
-            time,
-            text,
-            chance.choice(["", "more", "sources", "see talk"]),
-            user=chance.choice(_USERS),
-            is_minor=chance.random() < 0.3,
-        )
+        text = write(sentences)
+        comment, user = chance.choice(["", "more", "sources", "see talk"]), chance.choice(_USERS)
+        page.edit(time, text, comment, user=user, is_minor=chance.random() < 0.3)
 
 
-def _number(pages: list[Page]) -> None:
+def _number_revisions(pages: list[Page]) -> None:
     """Number all revisions in the order in which they were saved in the wiki."""
     order = sorted((edit.came, page.page_id, at) for page in pages for at, edit in enumerate(page.edits))
     by_id = {page.page_id: page for page in pages}

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import zstandard
 
-from tempkb.dumps.sevenzip import SevenZipReader
+from tempkb.dumps.sevenzip import SevenZipBrokenError, SevenZipReader
 from tempkb.errors import SourceError
 
 PIECE = 1 << 17  # bytes of plain text requested at a time: small enough to stay in a core's cache
@@ -105,15 +105,15 @@ def _is_seven_zip(path: Path) -> bool:
 def _seven_zip(path: Path, progress: Progress) -> Iterator[bytes]:
     reader = SevenZipReader(path)
     progress.note = reader.program
-    plain = reader.plain_bytes or 0
     seen = 0
     try:
+        plain = reader.plain_bytes
         for piece in reader.pieces(PIECE):
             seen += len(piece)
             if plain:
                 progress.done = min(progress.total, progress.total * seen // plain)
             yield piece
-    except reader.Broken as error:
+    except SevenZipBrokenError as error:
         raise DamageError(path.name, seen, "plain bytes", str(error)) from None
 
 

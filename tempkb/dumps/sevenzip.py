@@ -1,13 +1,10 @@
 """Reading the single file inside a `.7z` dump as a stream.
 
-The first available reader of these is used: a 7-Zip program (7zz, 7z, 7za),
-libarchive through its Python binding, and py7zr, which is always installed but
-several times slower. bsdtar is of no use: Wikimedia's archives hold a member
-without a name, which it skips.
+A 7-Zip program (7zz, 7z, 7za) reads where there is one, because py7zr, which is always
+installed and reads elsewhere, takes twice the processor time.
 """
 
 import contextlib
-import importlib
 import queue
 import re
 import shutil
@@ -15,9 +12,11 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 _PROGRAMS = ("7zz", "7z", "7za")
+_PY7ZR = "py7zr"
 
 
 class SevenZipBrokenError(Exception):
@@ -29,45 +28,55 @@ class SevenZipReader:
 
     Args:
         path: the archive.
-        program: `7zz`, `7z`, `7za`, `libarchive` or `py7zr`; by default the first available one.
+        program: `7zz`, `7z`, `7za` or `py7zr`; by default the first available one.
 
     Attributes:
         program: the reader that is used.
-        plain_bytes: size of the member in bytes; None if the archive does not give it.
     """
-
-    Broken = SevenZipBrokenError
 
     def __init__(self, path: Path, program: str | None = None) -> None:
         self.path = path
-        self.program = program or _first_there()
-        self.plain_bytes = self._measure()
+        self.program = program or next(filter(shutil.which, _PROGRAMS), _PY7ZR)
+
+    @cached_property
+    def plain_bytes(self) -> int:
+        """Size of the member in bytes; 0 if the archive does not give it.
+
+        Raises:
+            SevenZipBrokenError: the archive is damaged, or does not hold one file.
+        """
+        names, sizes = self._listed_by_py7zr() if self.program == _PY7ZR else self._listed_by_program()
+        if len(names) != 1:
+            found = f"{len(names)} ({', '.join(names[:3])})" if names else "none, so it may be no .7z at all"
+            raise SevenZipBrokenError(f"expected one file inside, found {found}")
+        return sizes[0] if len(sizes) == 1 else 0
 
     def pieces(self, size: int) -> Iterator[bytes]:
         """Yield the member's bytes in pieces of at most `size`.
 
         Raises:
-            SevenZipBrokenError: the archive is damaged or holds several files.
+            SevenZipBrokenError: the archive is damaged, or does not hold one file.
         """
-        if self.program == "libarchive":
-            return self._from_libarchive(size)
-        self._refuse_several_members()
-        return self._from_py7zr(size) if self.program == "py7zr" else self._from_program(size)
+        _ = self.plain_bytes
+        return self._from_py7zr(size) if self.program == _PY7ZR else self._from_program(size)
 
-    def _from_libarchive(self, size: int) -> Iterator[bytes]:
-        archives = importlib.import_module("libarchive")
-        n = 0
+    def _listed_by_py7zr(self) -> tuple[list[str], list[int]]:
+        # Imported here because it is heavy and seldom used.
+        from tempkb.dumps.sevenzip_python import members_of
+
         try:
-            with archives.file_reader(str(self.path)) as archive:
-                for entry in archive:
-                    n += 1
-                    if n > 1:
-                        raise SevenZipBrokenError("expected one file inside, found several")
-                    yield from entry.get_blocks(size)
-        except archives.ArchiveError as error:
-            raise SevenZipBrokenError(f"libarchive: {error}") from None
-        if n == 0:
-            raise SevenZipBrokenError("expected one file inside, found none")
+            members = members_of(self.path)
+        except ValueError as error:
+            raise SevenZipBrokenError(f"py7zr: {error}") from None
+        return [name for name, _ in members], [size for _, size in members]
+
+    def _listed_by_program(self) -> tuple[list[str], list[int]]:
+        command = [self.program, "l", "-slt", "-bd", "-p", "--", str(self.path)]
+        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        listing = done.stdout.decode("utf-8", "replace")
+        # The first path is that of the archive.
+        names = re.findall(r"^Path = (.*)$", listing, re.MULTILINE)[1:]
+        return names, [int(size) for size in re.findall(r"^Size = (\d+)$", listing, re.MULTILINE)]
 
     def _from_program(self, size: int) -> Iterator[bytes]:
         with tempfile.TemporaryFile() as errors:
@@ -90,7 +99,6 @@ class SevenZipReader:
                 process.wait()
 
     def _from_py7zr(self, size: int) -> Iterator[bytes]:
-        # Imported here because it is heavy and seldom used.
         from tempkb.dumps.sevenzip_python import push_members
 
         pieces: queue.Queue[bytes | Exception | None] = queue.Queue(maxsize=8)
@@ -109,44 +117,6 @@ class SevenZipReader:
                 while True:
                     pieces.get_nowait()
             reader.join()
-
-    def _measure(self) -> int | None:
-        if self.program not in _PROGRAMS:
-            return None
-        listing = self._listing()
-        sizes = re.findall(r"^Size = (\d+)$", listing, re.MULTILINE)
-        return int(sizes[0]) if len(sizes) == 1 else None
-
-    def _listing(self) -> str:
-        command = [self.program, "l", "-slt", "-bd", "-p", "--", str(self.path)]
-        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-        return done.stdout.decode("utf-8", "replace")
-
-    def _refuse_several_members(self) -> None:
-        if self.program == "py7zr":
-            from tempkb.dumps.sevenzip_python import members_of
-
-            try:
-                members = members_of(self.path)
-            except ValueError as error:
-                raise SevenZipBrokenError(f"py7zr: {error}") from None
-        else:
-            members = re.findall(r"^Path = (.*)$", self._listing(), re.MULTILINE)[1:]
-        if len(members) != 1:
-            found = f"{len(members)} ({', '.join(members[:3])})" if members else "none, so it may be no .7z at all"
-            raise SevenZipBrokenError(f"expected one file inside, found {found}")
-
-
-def _first_there() -> str:
-    for name in _PROGRAMS:
-        if shutil.which(name):
-            return name
-    try:
-        importlib.import_module("libarchive")
-    except (ImportError, OSError, TypeError, AttributeError):
-        # The binding fails in several ways when the C library is not installed.
-        return "py7zr"
-    return "libarchive"
 
 
 def _last_words(program: str, errors: bytes) -> str:

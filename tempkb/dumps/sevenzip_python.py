@@ -8,15 +8,15 @@ import py7zr
 from py7zr.io import Py7zIO, WriterFactory
 
 
-def members_of(path: Path) -> list[str]:
-    """Return the names of the files inside.
+def members_of(path: Path) -> list[tuple[str, int]]:
+    """Return name and size in bytes of the files inside.
 
     Raises:
         ValueError: if the archive cannot be read; the message is py7zr's.
     """
     try:
         with py7zr.SevenZipFile(path) as archive:
-            return list(archive.getnames())
+            return [(one.filename, one.uncompressed) for one in archive.list()]
     except Exception as error:  # noqa: BLE001 - of a damaged header py7zr raises whatever it trips over
         raise ValueError(str(error) or type(error).__name__) from None
 

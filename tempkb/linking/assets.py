@@ -1,12 +1,13 @@
 """The assets of linking, one linker a run: its checkpoint, the vectors of entities, and its scores."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import dagster as dg
 
-from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.benchmarks.linkable.declaration import Linkable
+from tempkb.linking.asked import LINKED
 from tempkb.linking.checking import ASKED
 from tempkb.linking.linkers import add_linker, train_linker
 from tempkb.linking.requests import LINK_LINES, LINKER_LINES, AddRequest, link_request, linker_request
@@ -20,10 +21,17 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
 
-def _any(table: Table) -> dg.AssetDep:
+def _any(key: Sequence[str]) -> dg.AssetDep:
     """What is read of a table is said by the run's configuration, so Dagster is told that it may be any partition."""
-    key = dg.AssetKey(TEMPEL.key_of(table)) if table in TEMPEL.tables else dg.AssetKey(table.name)
-    return dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping())
+    return dg.AssetDep(dg.AssetKey(key), partition_mapping=dg.AllPartitionMapping())
+
+
+def _of_each(*tables: Callable[[Linkable], Table]) -> list[dg.AssetDep]:
+    """Tables of each benchmark that has mentions."""
+    return [_any(benchmark.key_of(table(brought))) for table in tables for benchmark, brought in LINKED.values()]
+
+
+_MENTIONS, _ENTITIES, _TEXTS = attrgetter("mentions"), attrgetter("entities"), attrgetter("texts")
 
 
 def _fields(lines: Any) -> dict[str, dg.Field]:
@@ -40,7 +48,7 @@ def _fields(lines: Any) -> dict[str, dg.Field]:
             "Linkers: bi-encoders that were trained on a snapshot of a release, and other encoders. A run for a new "
             "partition says in its configuration what it is trained on, or names a checkpoint; a run that was killed "
             "is continued by the next one. Baselines have no row.\n\nOne row per linker; key `linker`.",
-            [_any(TEMPEL_MENTIONS), _any(ENTITY_TEXTS)],
+            _of_each(_MENTIONS, _TEXTS),
         )
     ],
     config_schema=_fields(LINKER_LINES),
@@ -79,7 +87,7 @@ def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -
             ENTITY_VECTORS,
             "What a linker makes of entities: one vector for each distinct title and description, over all snapshots. "
             "A baseline has none.\n\nOne row per text; key `text_sha256`.",
-            [LINKERS.name, _any(ENTITY_TEXTS)],
+            [LINKERS.name, *_of_each(_TEXTS)],
             skippable=True,
         ),
         spec_of(
@@ -88,7 +96,7 @@ def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -
             "pool. A run links the mentions of all releases, or of those that its configuration names; what is there "
             "already is not computed again.\n\nOne row per mention; key `target_page_id`, `anchor_page_id`, "
             "`start_char`.",
-            [LINKERS.name, ENTITY_VECTORS.name, _any(TEMPEL_MENTIONS), _any(TEMPEL_ENTITIES), _any(MENTION_PRIORS)],
+            [LINKERS.name, ENTITY_VECTORS.name, *_of_each(_MENTIONS, _ENTITIES), _any([MENTION_PRIORS.name])],
             skippable=True,
         ),
     ],

@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tempkb.benchmarks.tempel.entity_texts import DESCRIBED, write_described
-from tempkb.benchmarks.tempel.frozen import partition_of
-from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS
+from tempkb.benchmarks.linkable.texts import DESCRIBED
+from tempkb.benchmarks.register import partition_of
 from tempkb.errors import ContractError
+from tempkb.linking.asked import DEFAULT, linkable_of
 from tempkb.store.memory import asking, view_files
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
+from tempkb.store.tables import Table
 
 Integers = npt.NDArray[np.int64]
 Digests = npt.NDArray[np.bytes_]
@@ -50,18 +51,19 @@ def of_release(store: Store, release: str, cut: date, page_ids: Integers | None 
     Raises:
         ContractError: the release has no digests of its entities' texts.
     """
-    version = store.lake.current(ENTITY_TEXTS.name, partition_of(release, cut))
+    table = linkable_of(store.home, release).texts
+    version = store.lake.current(table.name, partition_of(release, cut))
     if version is None:
         raise ContractError(
-            f"{ENTITY_TEXTS.name} of {release} at {cut}: found none, since an earlier version of tempkb built the "
-            f"release, or they were lost to damage; add them: tempkb release finish {release}"
+            f"{table.name} of {release} at {cut}: found none, since they were lost to damage; add them: "
+            f"tempkb release finish {release}"
         )
     inputs = {f"{version.table} {version.partition}": version.version}
     return Candidates(cut, tuple(version.paths()), release, page_ids, inputs)
 
 
 def of_cut(store: Store, cut: date, path: Path) -> Candidates:
-    """Return the candidates that TempEL's default design has at any cut of the home, which no release needs to have.
+    """Return the candidates that the default design has at any cut of the home, which no release needs to have.
 
     Args:
         store: of the home.
@@ -71,7 +73,7 @@ def of_cut(store: Store, cut: date, path: Path) -> Candidates:
     Raises:
         ContractError: the cut is not built.
     """
-    write_described(store, cut, path)
+    DEFAULT.loaded().write_described(store, cut, path, "", None)
     return Candidates(cut, (path,))
 
 
@@ -132,8 +134,9 @@ def describe(store: Store, wanted: Candidates, page_ids: Integers, path: Path) -
         ContractError: a text is not the one of which the release has the digest, or is no longer in the home.
     """
     if wanted.release:
-        write_described(store, wanted.cut, path, wanted.release, page_ids)
-        _refuse_others(wanted, page_ids, path)
+        linkable = linkable_of(store.home, wanted.release)
+        linkable.loaded().write_described(store, wanted.cut, path, wanted.release, page_ids)
+        _refuse_others(linkable.texts, wanted, page_ids, path)
         return
     with asking() as memory:
         memory.register("asked", pa.table({"page_id": page_ids}))
@@ -143,7 +146,7 @@ def describe(store: Store, wanted: Candidates, page_ids: Integers, path: Path) -
                 writer.write_batch(batch)
 
 
-def _refuse_others(wanted: Candidates, page_ids: Integers, path: Path) -> None:
+def _refuse_others(table: Table, wanted: Candidates, page_ids: Integers, path: Path) -> None:
     """Refuse texts that are not those of which a release has the digests."""
     with asking() as memory:
         view_digests(memory, wanted)
@@ -155,7 +158,7 @@ def _refuse_others(wanted: Candidates, page_ids: Integers, path: Path) -> None:
         rows = memory.execute(query).fetchall()
     if rows:
         raise ContractError(
-            f"{ENTITY_TEXTS.name} of {wanted.release} at {wanted.cut}: found other texts than it has digests of, for "
+            f"{table.name} of {wanted.release} at {wanted.cut}: found other texts than it has digests of, for "
             f"page {rows[0][0]} and {len(rows) - 1:,} others, since they were cleaned again or taken out of the dumps; "
             f"write the digests again: tempkb release finish {wanted.release}"
         )

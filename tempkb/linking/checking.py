@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ModelError
+from tempkb.linking.asked import linkable_of
 from tempkb.linking.known import known_linkers
 from tempkb.linking.mending import gone_in_words, is_gone
 from tempkb.linking.tables import (
@@ -153,9 +153,10 @@ def _with_release(store: Store, subject: Subject) -> Iterator[tuple[Version, Ver
     """Scores, with the mentions of their release and the candidates of the snapshot to which their pool belongs."""
     for version in _versions(store, LINKING_SCORES, subject):
         _, release, cut, pool = parts_of(version.partition)
-        mentions = store.lake.current(TEMPEL_MENTIONS.name, f"{release}.{cut}")
+        tables = linkable_of(store.home, release)
+        mentions = store.lake.current(tables.mentions.name, f"{release}.{cut}")
         # Pools are chosen from the candidates of the mentions' own snapshot, but for those that a day names.
-        entities = [store.lake.current(TEMPEL_ENTITIES.name, f"{release}.{day}") for day in (pool, cut)]
+        entities = [store.lake.current(tables.entities.name, f"{release}.{day}") for day in (pool, cut)]
         if mentions is not None:
             yield version, mentions, next((one for one in entities if one is not None), None)
 

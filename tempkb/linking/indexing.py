@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 import tempkb
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
-from tempkb.benchmarks.tempel.entity_texts import DESCRIBED, N_CHARS, N_WORDS
-from tempkb.benchmarks.tempel.sentences import N_WORDS as SENTENCE_WORDS
+from tempkb.benchmarks.linkable.sentences import N_WORDS as SENTENCE_WORDS
+from tempkb.benchmarks.linkable.texts import DESCRIBED, N_CHARS, N_WORDS
 from tempkb.linking.answering import candidates_at, cut_as_of, encoder_row, request_for
 from tempkb.linking.checkpoints import Layout, layout_of
 from tempkb.linking.inputs import Inputs

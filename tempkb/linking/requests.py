@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from tempkb.benchmarks.tempel.pool_names import OWN_POOL, pool_name
+from tempkb.benchmarks.linkable.pool_names import OWN_POOL, pool_name
 from tempkb.errors import SettingsError
 from tempkb.linking.tables import BASELINES
 from tempkb.models.tables import NAME_PATTERN

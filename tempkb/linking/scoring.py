@@ -1,4 +1,4 @@
-"""Links the mentions of TempEL's releases with a linker, and writes where it ranks their entities.
+"""Links the mentions of releases with a linker, and writes where it ranks their entities.
 
 One partition of `linking_scores` is written at a time, and what was made from the present versions of its sources is
 not computed again. So a run that was killed is continued by the next one, which ends with the same bytes.
@@ -16,14 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tempkb.benchmarks.register import built_entry, releases_of
-from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.frozen import partition_of
-from tempkb.benchmarks.tempel.pools import Pool, Snapshots, page_ids_of, pool_of
-from tempkb.benchmarks.tempel.releases import read_entry
-from tempkb.benchmarks.tempel.sentences import entity_sentence, mention_sentence
-from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
+from tempkb.benchmarks.linkable.methods import Snapshots
+from tempkb.benchmarks.linkable.pools import Pool, page_ids_of, pool_of
+from tempkb.benchmarks.linkable.sentences import entity_sentence, mention_sentence
+from tempkb.benchmarks.register import built_entry, partition_of, releases_of
 from tempkb.errors import ContractError, SettingsError
+from tempkb.linking.asked import LINKED
 from tempkb.linking.bm25 import Bm25
 from tempkb.linking.candidates import Candidates, describe, n_of, of_release, page_ids_among
 from tempkb.linking.known import known_linker, known_linkers
@@ -86,7 +84,7 @@ class _Target:
 
     Attributes:
         partition: its name.
-        release: of the mentions.
+        snapshots: of the release of the mentions.
         cut: of the mentions.
         mentions: the version with them.
         pool: their candidates.
@@ -94,11 +92,16 @@ class _Target:
     """
 
     partition: str
-    release: str
+    snapshots: Snapshots
     cut: date
     mentions: Version
     pool: Pool
     inputs: Mapping[str, str]
+
+    @property
+    def release(self) -> str:
+        """The name of the release of the mentions."""
+        return self.snapshots.name
 
 
 def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> list[Linked]:
@@ -238,8 +241,9 @@ class _Run:
         """The built releases that are wanted, as they were last built."""
         home = self._store.home
         there = {
-            name: read_entry(entry)
-            for name in releases_of(home, TEMPEL.name)
+            name: linkable.loaded().snapshots(entry)
+            for benchmark, linkable in LINKED.values()
+            for name in releases_of(home, benchmark.name)
             if (entry := built_entry(home, name)) is not None
         }
         if odd := [name for name in self._request.releases if name not in there]:
@@ -249,7 +253,7 @@ class _Run:
             )
         for name, release in there.items():
             if not self._request.releases or name in self._request.releases:
-                yield Snapshots(name, release.cuts, release.design.seed)
+                yield release
 
     def _pools(self, release: Snapshots, known: Sequence[date]) -> list[str]:
         """The pools that are wanted, without the days that are snapshots of other releases alone."""
@@ -261,11 +265,11 @@ class _Run:
 
     def _target(self, release: Snapshots, cut: date, name: str) -> _Target:
         pool = pool_of(self._store, release, cut, name, self._request.subset, self._log)
-        mentions = self._store.lake.current(TEMPEL_MENTIONS.name, partition_of(release.name, cut))
+        mentions = self._store.lake.current(release.tables.mentions.name, partition_of(release.name, cut))
         if mentions is None:
             raise ContractError(
-                f"{TEMPEL_MENTIONS.name} of {release.name} at {cut} is not built, or lost to damage; build it again: "
-                f"tempkb release finish {release.name}"
+                f"{release.tables.mentions.name} of {release.name} at {cut} is not built, or lost to damage; build it "
+                f"again: tempkb release finish {release.name}"
             )
         # The texts are an input of each linker, since the similarity of the first candidates follows from them.
         inputs = {
@@ -278,7 +282,7 @@ class _Run:
             priors = priors_at(self._store, pool.cut)
             inputs[f"{priors.table} {priors.partition}"] = priors.version
         partition = scores_partition(self._row["linker"], release.name, cut.isoformat(), name)
-        return _Target(partition, release.name, cut, mentions, pool, inputs)
+        return _Target(partition, release, cut, mentions, pool, inputs)
 
     def _candidates(self, target: _Target) -> Candidates:
         return of_release(self._store, target.release, target.pool.cut, target.pool.page_ids)
@@ -315,7 +319,7 @@ class _Run:
         """The page_ids of the candidates, and the best of them for each mention."""
         name = self._row["linker"]
         if name == "prior":
-            page_ids = page_ids_of(self._store, target.release, target.pool)
+            page_ids = page_ids_of(self._store, target.snapshots, target.pool)
             priors = priors_at(self._store, target.pool.cut)
             return page_ids, list(rank_by_links(priors, mentions["mention"].to_pylist(), page_ids, N_TOP))
         if name == "bm25":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tempkb.benchmarks.plots import plot_means
-from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.linking.asked import linkable_of
 from tempkb.linking.tables import LINKING_SCORES, N_TOP, parts_of
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
@@ -38,12 +38,13 @@ def sample(store: Store, partition: str) -> pa.Table:
         partition: of `linking_scores`.
     """
     _, release, cut, pool = parts_of(partition)
+    tables = linkable_of(store.home, release)
     scores = store.lake.files(LINKING_SCORES.name, [partition])
-    mentions = store.lake.files(TEMPEL_MENTIONS.name, [f"{release}.{cut}"])
+    mentions = store.lake.files(tables.mentions.name, [f"{release}.{cut}"])
     # A pool is named by the day of the snapshot whose candidates it has, unless it is of the mentions' own.
-    known = store.lake.partitions(TEMPEL_ENTITIES.name)
+    known = store.lake.partitions(tables.entities.name)
     titled = [key for key in (f"{release}.{pool}", f"{release}.{cut}") if key in known][:1]
-    entities = store.lake.files(TEMPEL_ENTITIES.name, titled)
+    entities = store.lake.files(tables.entities.name, titled)
     with asking() as memory:
         return memory.sql(
             f"""

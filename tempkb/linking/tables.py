@@ -1,6 +1,5 @@
 """The tables of linking: linkers, vectors of entities, and where each linker ranks the entity of each mention."""
 
-from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.dumps.tables import WIKI
 from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import Column, Family, Rule, Table
@@ -137,7 +136,7 @@ LINKING_SCORES = Table(
             "(the paper's figure 4a); null with fewer than two",
         ),
     ),
-    key=TEMPEL_MENTIONS.key,
+    key=("target_page_id", "anchor_page_id", "start_char"),
     family=Family.LINKER,
     partitioned_by="linker, release, snapshot and pool",
     partition_columns=("linker", "release", "cut", "pool"),

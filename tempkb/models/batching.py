@@ -129,7 +129,7 @@ class Reader:
         return (row.source, row.tokens, row.positions if self.limits.has_fixed_shapes else ())
 
     def _read_all(self, inputs: list[_Input], results: _Results) -> None:
-        if self.model.family == "seq2seq":
+        if self.model.traits.has_sources:
             by_source = _grouped(inputs, lambda one: one.source)
             for batch in self._batches(by_source, lambda one: (len(one.common), 0)):
                 self._halving(batch, lambda part: self._read_sources(part, results))
@@ -150,7 +150,7 @@ class Reader:
     def _can_share(self) -> bool:
         """Whether a model continues from a beginning's keys and values, and all that it keeps are these."""
         module = self.model.module
-        if self.model.family != "causal" or self.limits.has_fixed_shapes:
+        if not self.model.traits.shares_beginnings or self.limits.has_fixed_shapes:
             return False
         takes_cache = "past_key_values" in inspect.signature(module.forward).parameters
         layers = DynamicCache(config=module.config).layers
@@ -160,7 +160,7 @@ class Reader:
         shape = self._shape([_size(one) for one in inputs])
         ids, mask = self._padded([one.tokens for one in inputs], shape)
         # What a causal model reads is never influenced by what follows, so nothing needs to be hidden from it.
-        extra = {"attention_mask": mask} if self.model.family == "masked" else {"use_cache": False}
+        extra = {"attention_mask": mask} if self.model.traits.sees_later else {"use_cache": False}
         self._read_off(inputs, shape, results, input_ids=ids, **extra)
 
     def _read_sources(self, groups: list[_Group], results: _Results) -> None:

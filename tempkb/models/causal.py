@@ -9,14 +9,17 @@ The beginning is what the tokenizer puts before a text; where that is nothing an
 `bos_token_id`, else `eos_token_id`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tempkb.models.alignment import Tokens
 from tempkb.models.rows import Plan, Row, target_span
 from tempkb.models.scores import Status
+from tempkb.models.traits import Traits
 from tempkb.prompts import Prompt
 
-TEMPLATES = ("span", "span_end", "sentence")
+_SHARED = 4  # tokens that two trials have in common
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class CausalPlanner:
     """Plans for causal models.
 
     Attributes:
-        template: one of `TEMPLATES`.
+        template: one of the family's.
         first_id: the token before a text that has none; None if the model has no such token.
         context_tokens: how many tokens the model reads, special ones included; None for any number.
     """
@@ -56,3 +59,29 @@ class CausalPlanner:
         counted = prompt.target if self.template == "span" else prompt.target + prompt.right
         n_chars = len(prompt.statement) if self.template == "sentence" else len(counted)
         return Plan((row,), n_chars, n_after=content.end - span.end, counts_after=True)
+
+
+class Causal(Traits):
+    """The family of causal models."""
+
+    name = "causal"
+    templates = ("span", "span_end", "sentence")
+    classes = "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"
+    loader = "AutoModelForCausalLM"
+    shares_beginnings = True
+
+    def planner(self, template: str, tokenizer: Any, config: Any, context_tokens: int | None) -> CausalPlanner:
+        """Return what plans one row a prompt."""
+        first = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+        return CausalPlanner(template, first, context_tokens)
+
+    def trials(self, first: Sequence[int], second: Sequence[int], tokenizer: Any, config: Any) -> list[Row]:
+        """Return rows by themselves, and two that begin alike."""
+        n_shared = min(_SHARED, len(first) - 1)
+        beginning = tuple(first[:n_shared][::-1])
+        shared = [(*beginning, *first[n_shared:]), (*beginning, *second[-2:])]
+        return [_trial(tuple(first), 1), _trial(tuple(second), 1), *(_trial(text, n_shared) for text in shared)]
+
+
+def _trial(text: tuple[int, ...], n_shared: int) -> Row:
+    return Row(text[:-1], tuple(range(n_shared - 1, len(text) - 1)), text[n_shared:], n_shared=n_shared)

@@ -8,7 +8,7 @@ import hashlib
 import importlib.util
 import json
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,23 +30,15 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.errors import ModelError
 from tempkb.models.batching import Limits
-from tempkb.models.families import Family
+from tempkb.models.families import TRAITS, Family
 from tempkb.models.loading import LoadedModel, loaded
 from tempkb.models.probing import require_sound
-from tempkb.models.scorers import TEMPLATES, Dtype
-from tempkb.models.scoring import planner_of
+from tempkb.models.scorers import Dtype
 
 WeightsFormat = Literal["safetensors", "bin"]
 
-# Classes of transformers that make models of a family, by the type that a config names, and those classes' door. Of
-# models that could be of two families (BART also fills masks), the first is meant.
-_FAMILIES: dict[Family, tuple[Any, Any]] = {
-    "seq2seq": (modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, transformers.AutoModelForSeq2SeqLM),
-    "masked": (modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, transformers.AutoModelForMaskedLM),
-    "causal": (modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, transformers.AutoModelForCausalLM),
-}
-# Names that older checkpoints give their architecture.
-_OLD_ARCHITECTURES: dict[str, Family] = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
+# Of models that could be of two families (BART also fills masks), the first is meant.
+_FAMILIES = dict(sorted(TRAITS.items(), key=lambda one: not one[1].has_sources))
 # Types of models whose scores would be wrong, with the reason. Others are found by asking them (`probing.py`).
 _DROPS_TOKENS = (
     "its experts leave out tokens beyond their capacity, and what its encoder gives cannot be used for several targets"
@@ -165,7 +157,7 @@ def read_checkpoint(
     check_vocabulary(name, module, tokenizer)
     context_tokens = context_tokens_of(config, module, tokenizer)
     model = loaded(found, module, tokenizer, context_tokens=context_tokens)
-    planner_of(model, TEMPLATES[found][0])
+    model.planner(model.traits.templates[0])
     require_sound(name, model)
     return Checkpoint(
         **vars(_described(name, folder, commit, tokenizer)),
@@ -358,15 +350,21 @@ def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family
     return config, found
 
 
+def _classes(family: Family) -> Mapping[str, str]:
+    """The classes of transformers that make models of a family, by the type that a config names."""
+    classes: Mapping[str, str] = getattr(modeling_auto, TRAITS[family].classes)
+    return classes
+
+
 def _family(name: str, config: Any, asked: Family | None) -> Family:
     """The family of a model by its architecture, or the one that was asked for if its architecture leaves it open."""
-    possible = [family for family, (names, _) in _FAMILIES.items() if config.model_type in names]
+    possible = [family for family in _FAMILIES if config.model_type in _classes(family)]
     architectures = config.architectures or []
     matching = [
         family
         for family in possible
         for architecture in architectures
-        if architecture == _FAMILIES[family][0][config.model_type] or _OLD_ARCHITECTURES.get(architecture) == family
+        if architecture in (_classes(family)[config.model_type], *TRAITS[family].old_architectures)
     ]
     told = next(iter(matching), None)
     if {"masked", "causal"} <= set(matching):  # XLM has one class for both, and its config says how it was trained
@@ -402,7 +400,7 @@ def _require_sound_config(name: str, config: Any, family: Family) -> None:
             f"{name} cannot be scored: found {layers} layers in its config, expected 1 at least. Fetch the checkpoint "
             "again."
         )
-    is_encoder = kind in _FAMILIES["masked"][0] and kind not in _FAMILIES["seq2seq"][0]
+    is_encoder = kind in _classes("masked") and kind not in _classes("seq2seq")
     sees_all = not any(getattr(config, sign, False) for sign in ("is_decoder", "causal"))
     if family == "causal" and is_encoder and sees_all:
         raise ModelError(
@@ -499,7 +497,7 @@ def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
 
 
 def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat, dtype: Dtype) -> Any:
-    maker, number = _FAMILIES[family][1], getattr(torch, dtype)
+    maker, number = getattr(transformers, TRAITS[family].loader), getattr(torch, dtype)
     try:
         with quiet_transformers():
             with torch.device("meta"):  # where weights take no memory

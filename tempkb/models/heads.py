@@ -59,7 +59,7 @@ def _stack(model: LoadedModel) -> Any:
     Of models that predict text these are often a part of the base model, which does not run as such (OPT). What some
     architectures call their decoder is the head itself, which is no model.
     """
-    found = model.module.base_model if model.family == "masked" else model.module.get_decoder()
+    found = model.traits.layers(model.module)
     return found if isinstance(found, PreTrainedModel) else model.module.base_model
 
 

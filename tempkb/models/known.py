@@ -36,8 +36,7 @@ def unusable_models(lake: Lake) -> dict[str, str]:
 def said_of(store: "Store", name: str) -> Words:
     """Return the words with which a model was added; empty if there is none of that name.
 
-    They are in a file beside the lake, from which the row is made. Of a model of an earlier version of tempkb, the row
-    is all that is known; also if the file was damaged.
+    They are in a file beside the lake, from which the row is made, or in the row if the file was damaged.
 
     Raises:
         SettingsError: the file was damaged, and the row is lost.

@@ -9,8 +9,10 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tempkb.models.alignment import Tokens, tokenize
-from tempkb.models.families import Family
+from tempkb.models.families import TRAITS, Family
+from tempkb.models.rows import Planner
 from tempkb.models.scorers import Dtype
+from tempkb.models.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,19 @@ class LoadedModel:
     device: torch.device
     dtype: Dtype
     context_tokens: int | None
+
+    @property
+    def traits(self) -> Traits:
+        """What tells its family from the others."""
+        return TRAITS[self.family]
+
+    def planner(self, template: str) -> Planner:
+        """Return what turns prompts into rows for this model.
+
+        Raises:
+            ModelError: the tokenizer lacks a token that the template needs.
+        """
+        return self.traits.planner(template, self.tokenizer, self.module.config, self.context_tokens)
 
     @property
     def pad_id(self) -> int:

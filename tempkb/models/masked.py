@@ -11,14 +11,16 @@ log p(t_j | the statement with some tokens masked). The templates differ in what
 - `probing`: `original` for targets of one token, with the token's rank in the vocabulary.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from tempkb.errors import ModelError
 from tempkb.models.alignment import Tokens, TokenSpan
 from tempkb.models.rows import Plan, Row, target_span
 from tempkb.models.scores import Status
+from tempkb.models.traits import Traits
 from tempkb.prompts import Prompt
-
-TEMPLATES = ("answer_l2r", "within_word_l2r", "original", "sentence", "sentence_within_word_l2r", "probing")
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class MaskedPlanner:
     """Plans for masked models.
 
     Attributes:
-        template: one of `TEMPLATES`.
+        template: one of the family's.
         mask_id: the token that masks.
         context_tokens: how many tokens the model reads, special ones included; None for any number.
     """
@@ -62,3 +64,35 @@ class MaskedPlanner:
         if self.template.endswith("within_word_l2r"):
             return [place for place in range(at + 1, len(tokens.ids)) if tokens.words[place] == tokens.words[at]]
         return []
+
+
+class Masked(Traits):
+    """The family of masked models."""
+
+    name = "masked"
+    templates = ("answer_l2r", "within_word_l2r", "original", "sentence", "sentence_within_word_l2r", "probing")
+    reads_beyond = ("answer_l2r", "within_word_l2r", "original", "probing")
+    classes = "MODEL_FOR_MASKED_LM_MAPPING_NAMES"
+    loader = "AutoModelForMaskedLM"
+    old_architectures = ("BertForPreTraining",)
+    sees_later = True
+
+    def planner(self, template: str, tokenizer: Any, config: Any, context_tokens: int | None) -> MaskedPlanner:
+        """Return what makes masked copies."""
+        mask = tokenizer.mask_token_id
+        if mask is None:
+            raise ModelError(f"The tokenizer of {config.name_or_path!r} has no mask token, which masked models need.")
+        return MaskedPlanner(template, mask, context_tokens)
+
+    def trials(self, first: Sequence[int], second: Sequence[int], tokenizer: Any, config: Any) -> list[Row]:
+        """Return rows of which all tokens are read, and one in the middle is masked."""
+        return [_trial(tokenizer.mask_token_id, tuple(text)) for text in (first, second)]
+
+    def layers(self, module: Any) -> Any:
+        """Return the layers of a model before its head."""
+        return module.base_model
+
+
+def _trial(mask: int, text: tuple[int, ...]) -> Row:
+    middle = len(text) // 2
+    return Row((*text[:middle], mask, *text[middle + 1 :]), tuple(range(len(text))), text)

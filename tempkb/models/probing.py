@@ -22,7 +22,6 @@ from tempkb.models.scorers import Dtype
 # logit of 100 is a multiple of a half, and a layer more or less accurate moves it by several of them.
 _TOLERANCE: dict[Dtype, float] = {"float64": 1e-9, "float32": 1e-4, "bfloat16": 0.1}
 _LENGTHS = (12, 5)  # tokens of texts of a batch, the longest first
-_SHARED = 4  # tokens that two texts have in common
 
 
 def require_sound(name: str, model: LoadedModel, limits: Limits | None = None) -> None:
@@ -71,7 +70,7 @@ def _fault(model: LoadedModel, rows: Sequence[Row], limits: Limits | None) -> st
     largest = max((abs(value) for one in alone for value in one if math.isfinite(value)), default=0.0)
     tolerance = _TOLERANCE[model.dtype] * max(1.0, largest)
     expected = f"expected less than {tolerance:.2g}"
-    if model.family != "masked":
+    if not model.traits.sees_later:
         ahead = _difference([_alone(model, _ending_otherwise(rows[0], rows[1]))[:-1]], [alone[0][:-1]])
         if ahead > tolerance:
             return f"its last token changes what it says of those before it by {ahead:.2g} nats, {expected}"
@@ -89,16 +88,7 @@ def _rows(model: LoadedModel) -> list[Row]:
     ids = _usual_tokens(model)
     longest, shorter = (min(length, model.context_tokens or length) for length in _LENGTHS)
     first, second = tuple(ids[:longest]), tuple(ids[-shorter:])
-    if model.family == "masked":
-        return [_masked(model.tokenizer.mask_token_id, text) for text in (first, second)]
-    if model.family == "seq2seq":
-        start = model.module.config.decoder_start_token_id
-        pairs = ((first, second), (second, first), (second, first[1:3]))
-        return [Row((start, *answer[:-1]), tuple(range(len(answer))), answer, source) for source, answer in pairs]
-    n_shared = min(_SHARED, longest - 1)
-    beginning = first[:n_shared][::-1]
-    shared = [beginning + first[n_shared:], beginning + second[-2:]]
-    return [_causal(first, 1), _causal(second, 1), *(_causal(text, n_shared) for text in shared)]
+    return model.traits.trials(first, second, model.tokenizer, model.module.config)
 
 
 def _usual_tokens(model: LoadedModel) -> list[int]:
@@ -108,16 +98,6 @@ def _usual_tokens(model: LoadedModel) -> list[int]:
     usual = sorted(set(tokenizer.get_vocab().values()) - added) or sorted(tokenizer.get_vocab().values())
     n = 2 * max(_LENGTHS)
     return [usual[(2 * number + 1) * len(usual) // (2 * n)] for number in range(n)]
-
-
-def _masked(mask: int, text: tuple[int, ...]) -> Row:
-    """All tokens are read, and one in the middle is masked."""
-    middle = len(text) // 2
-    return Row((*text[:middle], mask, *text[middle + 1 :]), tuple(range(len(text))), text)
-
-
-def _causal(text: tuple[int, ...], n_shared: int) -> Row:
-    return Row(text[:-1], tuple(range(n_shared - 1, len(text) - 1)), text[n_shared:], n_shared=n_shared)
 
 
 def _ending_otherwise(row: Row, other: Row) -> Row:
@@ -132,9 +112,9 @@ def _alone(model: LoadedModel, row: Row) -> list[float]:
         return torch.tensor(tokens, dtype=torch.int64, device=model.device)
 
     arguments: dict[str, Any] = {"input_ids": tensor(row.source or row.tokens)[None]}
-    if model.family == "seq2seq":
+    if model.traits.has_sources:
         arguments["decoder_input_ids"] = tensor(row.tokens)[None]
-    if model.family != "masked":
+    if not model.traits.sees_later:
         arguments["use_cache"] = False
     with model.computing():
         logits = model.module(**arguments).logits[0]

@@ -3,26 +3,13 @@
 from typing import Literal
 
 from tempkb.errors import SettingsError
-from tempkb.models import causal, masked, seq2seq
-from tempkb.models.families import Family
+from tempkb.models.families import TRAITS, Family
 
 Dtype = Literal["float32", "bfloat16", "float64"]
 SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}
 # Of what scorers compute, by number type; scores of another version are other scores. In 1, narrow numbers rounded the
 # frequencies of rotary positions as well.
 VERSIONS: dict[Dtype, int] = {"float32": 1, "bfloat16": 2, "float64": 1}
-TEMPLATES: dict[Family, tuple[str, ...]] = {
-    "masked": masked.TEMPLATES,
-    "seq2seq": seq2seq.TEMPLATES,
-    "causal": causal.TEMPLATES,
-}
-# Templates that read what follows a target, but count the target's tokens alone. What follows may be written otherwise
-# for their sake; `causal.span` does not read it.
-READS_BEYOND: dict[Family, tuple[str, ...]] = {
-    "masked": ("answer_l2r", "within_word_l2r", "original", "probing"),
-    "seq2seq": ("span",),
-    "causal": (),
-}
 
 
 def require_template(family: Family, template: str) -> None:
@@ -31,7 +18,7 @@ def require_template(family: Family, template: str) -> None:
     Raises:
         SettingsError: it has none of that name.
     """
-    known = TEMPLATES[family]
+    known = TRAITS[family].templates
     if template not in known:
         raise SettingsError(
             f"Scorers of {family} models have no template {template!r}; expected one of {', '.join(known)}."

@@ -5,17 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from tempkb.errors import ModelError
-from tempkb.models import causal, masked, seq2seq
 from tempkb.models.batching import Limits, Reader, Readings
 from tempkb.models.loading import LoadedModel
-from tempkb.models.rows import Plan, Planner
-from tempkb.models.scorers import READS_BEYOND, TEMPLATES, require_template, scorer_name
+from tempkb.models.rows import Plan
+from tempkb.models.scorers import require_template, scorer_name
 from tempkb.models.scores import Score, Status
 from tempkb.prompts import Prompt
 
 SHARD = 1024  # prompts of a stream that are planned and scored together
-SENTINELS = ("<extra_id_0>", "<extra_id_1>")
 
 
 class Scorer:
@@ -31,20 +28,20 @@ class Scorer:
 
         Args:
             model: what is asked.
-            template: one of `TEMPLATES` of the model's family; its first by default.
+            template: one of the model's family; its first by default.
             limits: how much is computed at once.
 
         Raises:
             SettingsError: the family has no such template.
             ModelError: the tokenizer lacks a token that the template needs.
         """
-        template = TEMPLATES[model.family][0] if template is None else template
+        template = model.traits.templates[0] if template is None else template
         require_template(model.family, template)
         self.name = scorer_name(model.family, template, model.dtype)
         self._model = model
-        self._planner = planner_of(model, template)
+        self._planner = model.planner(template)
         self._reader = Reader(model, limits, has_ranks=template == "probing")
-        self._reads_beyond = template in READS_BEYOND[model.family]
+        self._reads_beyond = template in model.traits.reads_beyond
 
     @property
     def batch_tokens(self) -> int:
@@ -83,39 +80,6 @@ class Scorer:
         rest = iter(prompts)
         while part := list(islice(rest, shard)):
             yield from self.score(part)
-
-
-def planner_of(model: LoadedModel, template: str) -> Planner:
-    """Return what turns prompts into rows for a model.
-
-    Raises:
-        ModelError: the tokenizer lacks a token that the template needs.
-    """
-    config, tokenizer, most = model.module.config, model.tokenizer, model.context_tokens
-    if model.family == "causal":
-        first = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
-        return causal.CausalPlanner(template, first, most)
-    mask = tokenizer.mask_token_id
-    if model.family == "masked":
-        if mask is None:
-            raise ModelError(f"The tokenizer of {config.name_or_path!r} has no mask token, which masked models need.")
-        return masked.MaskedPlanner(template, mask, most)
-    start = getattr(config, "decoder_start_token_id", None)
-    if start is None:
-        raise ModelError(
-            f"The config of {config.name_or_path!r} has no decoder_start_token_id, which sequence-to-sequence models "
-            "need."
-        )
-    vocabulary = tokenizer.get_vocab()
-    if all(sentinel in vocabulary for sentinel in SENTINELS):
-        first, last = (vocabulary[sentinel] for sentinel in SENTINELS)
-        return seq2seq.SentinelPlanner(template, start, (first, last), most)
-    if mask is None:
-        raise ModelError(
-            f"The tokenizer of {config.name_or_path!r} has neither {' and '.join(SENTINELS)} nor a mask token; "
-            "expected one of them, as in T5 and BART. Other sequence-to-sequence models cannot be scored."
-        )
-    return seq2seq.InfillingPlanner(template, start, mask, most)
 
 
 def _score(plan: Plan, readings: list[Readings]) -> Score:

@@ -11,14 +11,18 @@ for the whole statement.
 The tokens of contexts and target are those of the statement as a whole, as in these models' training.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from tempkb.errors import ModelError
 from tempkb.models.alignment import Tokens, TokenSpan
-from tempkb.models.rows import Plan, Row, target_span
+from tempkb.models.rows import Plan, Planner, Row, target_span
 from tempkb.models.scores import Status
+from tempkb.models.traits import Traits
 from tempkb.prompts import Prompt
 
-TEMPLATES = ("span", "span_end")
+_SENTINELS = ("<extra_id_0>", "<extra_id_1>")
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class SentinelPlanner:
     """Plans for models with sentinels.
 
     Attributes:
-        template: one of `TEMPLATES`.
+        template: one of the family's.
         start_id: what the decoder begins with.
         sentinels: the tokens `<extra_id_0>` and `<extra_id_1>`.
         context_tokens: how many tokens encoder and decoder read each, special ones included; None for any number.
@@ -61,7 +65,7 @@ class InfillingPlanner:
     """Plans for models that are asked for the whole statement.
 
     Attributes:
-        template: one of `TEMPLATES`.
+        template: one of the family's.
         start_id: what the decoder begins with.
         mask_id: the token that stands for the target.
         context_tokens: how many tokens encoder and decoder read each, special ones included; None for any number.
@@ -99,3 +103,43 @@ def _with_mask(tokens: Tokens, span: TokenSpan, mask: int) -> tuple[int, ...]:
 
 def _is_too_long(context_tokens: int | None, source: tuple[int, ...], answer: tuple[int, ...]) -> bool:
     return context_tokens is not None and max(len(source), len(answer)) > context_tokens
+
+
+class SequenceToSequence(Traits):
+    """The family of models with an encoder and a decoder."""
+
+    name = "seq2seq"
+    templates = ("span", "span_end")
+    reads_beyond = ("span",)
+    classes = "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES"
+    loader = "AutoModelForSeq2SeqLM"
+    old_architectures = ("T5WithLMHeadModel",)
+    has_sources = True
+
+    def planner(self, template: str, tokenizer: Any, config: Any, context_tokens: int | None) -> Planner:
+        """Return what asks by sentinels, if the tokenizer has them, else by its mask."""
+        start = getattr(config, "decoder_start_token_id", None)
+        if start is None:
+            raise ModelError(
+                f"The config of {config.name_or_path!r} has no decoder_start_token_id, which sequence-to-sequence "
+                "models need."
+            )
+        vocabulary, mask = tokenizer.get_vocab(), tokenizer.mask_token_id
+        if all(sentinel in vocabulary for sentinel in _SENTINELS):
+            first, last = (vocabulary[sentinel] for sentinel in _SENTINELS)
+            return SentinelPlanner(template, start, (first, last), context_tokens)
+        if mask is None:
+            raise ModelError(
+                f"The tokenizer of {config.name_or_path!r} has neither {' and '.join(_SENTINELS)} nor a mask token; "
+                "expected one of them, as in T5 and BART. Other sequence-to-sequence models cannot be scored."
+            )
+        return InfillingPlanner(template, start, mask, context_tokens)
+
+    def trials(self, first: Sequence[int], second: Sequence[int], tokenizer: Any, config: Any) -> list[Row]:
+        """Return two sources, of which one has two answers."""
+        start = config.decoder_start_token_id
+        pairs = ((first, second), (second, first), (second, first[1:3]))
+        return [
+            Row((start, *answer[:-1]), tuple(range(len(answer))), tuple(answer), tuple(source))
+            for source, answer in pairs
+        ]

@@ -6,7 +6,7 @@ from datetime import date
 import numpy as np
 
 from tempkb.results.questions import Flags, Floats, Ids
-from tempkb.results.statistics import (
+from tempkb.statistics import (
     Calibration,
     Estimate,
     KnowledgeDate,

@@ -17,7 +17,6 @@ from tempkb.store.assets import spec_of, table_of
 from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store, read_files
 
-
 _SCORES = dg.AssetDep(PROMPT_SCORES.name, partition_mapping=dg.AllPartitionMapping())
 
 
@@ -41,7 +40,7 @@ def knowledge(
     context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Compare what models know of windows with what they know of earlier periods."""
-    every, known = read_known(store)
+    known, every = read_known(store)
     if not known:
         context.log.warning("no model has scores of a release yet, so there was nothing to compare")
     versions = [write_known(store, KNOWLEDGE, known), write_known(store, KNOWS, every)]

@@ -1,30 +1,22 @@
 """Declares the view of what models know of one entity: by the sentences about it, and by its facts."""
 
-from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
-from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.benchmarks.ecbd.benchmark import ECBD
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
-from tempkb.benchmarks.prompting import Prompting
-from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_RELEASES
-from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING
+from tempkb.benchmarks.reading import Part, united
+from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKING_SCORES
-from tempkb.results.fragments import FIRST_WORDING, WORDING, end_of_window, window_of
-from tempkb.results.preferences import SCORED_CHANGES
 from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.sql_estimates.aggregates import window_of
 from tempkb.store.tables import View
 
 LINKED = "linker"
 """Value of the column numbers in rows of linkers, whose names stand in the place of those of models."""
 
 
-def _by_default_template(prompting: Prompting | None) -> str:
-    """SQL: was a score given by a benchmark's own template, so that a model has one value an item?"""
-    templates = prompting.templates if prompting else {}
-    return " OR ".join(f"scorer LIKE '{family}.{name}-%'" for family, name in templates.items())
-
-
-# What follows the template: version and number type.
-_NUMBERS = "regexp_extract(scorer, '-(.*)$', 1) AS numbers"
+def _of_all(name: str) -> Part:
+    """The rows of one kind that benchmarks bring."""
+    brought = (getattr(one.reading, name) for one in BENCHMARKS if one.reading)
+    return united([part for part in brought if part])
 
 
 def _and_all(rows: str, columns: str) -> str:
@@ -35,51 +27,27 @@ def _and_all(rows: str, columns: str) -> str:
     """
 
 
-def _facts_of(queries: str, prompts: str) -> str:
-    return f"""
-        SELECT s.model, {_NUMBERS}, q.subject_id, q.relation, p.target_id AS object_id, q.window_start,
-               {end_of_window("q.window_start", "q.granularity")} AS window_end, {WORDING} AS wording,
-               -s.log_prob_nats AS nats, s.n_tokens
-        FROM {prompts} AS p JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
-        JOIN {queries} AS q ON q.release = p.release AND q.query_id = p.item_id
-        WHERE s.status = 'scored' AND p.role = 'current' AND p.variant IN ('undated', 'object_last')
-          AND q.template_no = 1 AND ({_by_default_template(DYNAMIC_TEMPLAMA.prompting)})
-    """
-
-
+_SENTENCES, _PAIRS, _EVERY_FACT = _of_all("sentences"), _of_all("changes"), _of_all("facts")
 _FACTS = f"""
     SELECT model, numbers, subject_id, relation, object_id, window_start, window_end, nats, n_tokens
-    FROM ({_facts_of(TEMPLAMA_QUERIES.name, TEMPLAMA_PROMPTS.name)}
-          UNION ALL {_facts_of(DYNAMIC_TEMPLAMA_QUERIES.name, DYNAMIC_TEMPLAMA_PROMPTS.name)})
+    FROM ({_EVERY_FACT.query})
     QUALIFY row_number() OVER (
         PARTITION BY model, numbers, subject_id, relation, object_id, window_start, window_end ORDER BY {FIRST_WORDING}
     ) = 1
 """
-_ORIGIN = window_of("c.origin_from", "c.origin_granularity")
-_SENTENCES = f"""
-    SELECT s.model, {_NUMBERS}, c.entity_id, hash(c.sentence) AS sentence, p.prompt_id,
-           {_ORIGIN} AS window_start, {end_of_window(_ORIGIN, "c.origin_granularity")} AS window_end,
-           -s.log_prob_nats / s.n_tokens AS nats
-    FROM {ECBD_PROMPTS.name} AS p JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
-    JOIN {ECBD_CLOZE.name} AS c ON c.release = p.release AND c.cloze_id = p.item_id
-    WHERE s.status = 'scored' AND p.variant = 'original' AND c.entity_id IS NOT NULL
-      AND ({_by_default_template(ECBD.prompting)})
-"""
-_PAIRS = f"""
-    SELECT model, {_NUMBERS}, subject_id AS entity_id, relation, new_object_id, old_object_id, window_start, window_end,
-           preference_nats FROM {SCORED_CHANGES.name} WHERE {_by_default_template(DYNAMIC_TEMPLAMA.prompting)}
-"""
+_LINKABLE, _RELEASES = rows_of("mentions"), rows_of("releases")
 # Mentions of the snapshot that ends a window. A linker has them in the place of a model.
 _MENTIONS = f"""
     SELECT s.linker AS model, '{LINKED}' AS numbers, m.target_qid AS entity_id,
            {window_of("s.cut - 1", "r.granularity")} AS window_start, s.cut AS window_end,
            s.cut, s.anchor_page_id, s.start_char, coalesce(s.rank = 1, false) AS is_first
     FROM {LINKING_SCORES.name} AS s
-    JOIN {TEMPEL_MENTIONS.name} AS m USING (release, cut, target_page_id, anchor_page_id, start_char)
-    JOIN {TEMPEL_RELEASES.name} AS r USING (release)
+    JOIN ({_LINKABLE.query}) AS m USING (release, cut, target_page_id, anchor_page_id, start_char)
+    JOIN ({_RELEASES.query}) AS r USING (release)
     WHERE s.pool = 'own' AND s.subset = 'test' AND m.target_qid IS NOT NULL
 """
 _KEY = "model, numbers, entity_id, window_start, window_end"
+_OF_PAIR = "model, numbers, entity_id, relation, new_object_id, old_object_id, preference_nats"
 
 
 def _of_side(name: str) -> str:
@@ -104,10 +72,10 @@ ENTITY_KNOWLEDGE = View(
     "What several releases have counts once. Only scores by the benchmarks' own templates count; numbers is "
     "the version and number type of the scorers, such as 1.f32. Entities without a Wikidata item are left out.",
     query=f"""
-    WITH sentences AS ({_and_all(_SENTENCES, "model, numbers, entity_id, sentence, prompt_id, nats")}),
+    WITH sentences AS ({_and_all(_SENTENCES.query, "model, numbers, entity_id, sentence, prompt_id, nats")}),
     facts AS ({_and_all(_FACTS, "model, numbers, subject_id, relation, object_id, nats, n_tokens")}),
     mentions AS ({_and_all(_MENTIONS, "model, numbers, entity_id, anchor_page_id, start_char, is_first, cut")}),
-    pairs AS ({_and_all(_PAIRS, "model, numbers, entity_id, relation, new_object_id, old_object_id, preference_nats")}),
+    pairs AS ({_and_all(_PAIRS.query, _OF_PAIR)}),
     parts AS (
         SELECT {_KEY}, count(DISTINCT sentence) AS n_sentences, count(*) AS n_cloze_items, avg(nats) AS nats_per_token
         FROM sentences GROUP BY ALL
@@ -132,15 +100,11 @@ ENTITY_KNOWLEDGE = View(
     needs=(PROMPT_SCORES.name,),
     optional=(
         LINKING_SCORES.name,
-        TEMPEL_MENTIONS.name,
-        TEMPEL_RELEASES.name,
-        ECBD_PROMPTS.name,
-        ECBD_CLOZE.name,
-        TEMPLAMA_QUERIES.name,
-        TEMPLAMA_PROMPTS.name,
-        DYNAMIC_TEMPLAMA_QUERIES.name,
-        DYNAMIC_TEMPLAMA_PROMPTS.name,
-        SCORED_CHANGES.name,
+        *_LINKABLE.needs,
+        *_RELEASES.needs,
+        *_SENTENCES.needs,
+        *_EVERY_FACT.needs,
+        *_PAIRS.needs,
     ),
 )
 

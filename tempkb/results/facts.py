@@ -6,16 +6,15 @@ from datetime import date
 from statistics import fmean
 from typing import Any
 
-from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.templama.tables import TEMPLAMA_QUERIES
 from tempkb.errors import SettingsError
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 
-_QUERIES = {"templama": TEMPLAMA_QUERIES.name, "dynamic_templama": DYNAMIC_TEMPLAMA_QUERIES.name}
+_QUERIES = {one.name: one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries}
 _FORMS = ("object_last", "undated")
 """Forms of a query without its date; the preferred one is the last in the alphabet."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tempkb.results.questions import ModelScores, Question, Scored
-from tempkb.results.statistics import (
+from tempkb.statistics import (
     MIN_CLUSTERS,
     Estimate,
     change,
@@ -79,7 +79,7 @@ class Known:
     @property
     def is_factor(self) -> bool:
         """Whether differences are shown as factors."""
-        return self.question.aggregate == "ppl_entity_macro"
+        return not self.question.aggregate.is_share
 
     @property
     def _metric(self) -> str:
@@ -94,9 +94,9 @@ class Known:
         detectable = self.difference.mde if self.difference else None
         return {
             "release": asked.release,
-            "split": "test" if self.is_factor else "all",
+            "split": asked.aggregate.split,
             "metric": self._metric,
-            "aggregate": asked.aggregate,
+            "aggregate": asked.aggregate.name,
             "model": model["model"],
             "scorer": self.scores.scorer,
             "knows_certainly_until": model["knows_certainly_until"],
@@ -136,7 +136,7 @@ class Known:
 
     def level_of(self, items: Scored) -> Estimate | None:
         """Return the aggregate of some of the model's items, as it is shown; None without an item."""
-        return self._shown(_level(_WAYS[self.question.aggregate], items))
+        return self._shown(_level(_ways(self.question), items))
 
     def _shown(self, estimate: Estimate | None) -> Estimate | None:
         return exponentiated(estimate) if estimate and self.is_factor else estimate
@@ -152,10 +152,12 @@ class _Ways:
     sign: int
 
 
-_WAYS: Mapping[str, _Ways] = {
-    "prefers_new": _Ways(proportion, paired_difference, change, 1),
-    "ppl_entity_macro": _Ways(macro_mean, paired_macro_difference, macro_change, -1),
-}
+_OF_SHARES = _Ways(proportion, paired_difference, change, 1)
+_OF_PERPLEXITIES = _Ways(macro_mean, paired_macro_difference, macro_change, -1)
+
+
+def _ways(question: Question) -> _Ways:
+    return _OF_SHARES if question.aggregate.is_share else _OF_PERPLEXITIES
 
 
 def known_of(questions: Iterable[Question]) -> list[Known]:
@@ -178,7 +180,7 @@ def _ranked(question: Question) -> list[Known]:
 
 
 def _known(question: Question, scores: ModelScores) -> Known:
-    ways = _WAYS[question.aggregate]
+    ways = _ways(question)
     level, earlier = (_level(ways, period) for period in (scores.window, scores.earlier))
     difference = None
     if level is not None and earlier is not None:
@@ -230,7 +232,7 @@ def _verdict(difference: Estimate | None, sign: int) -> str:
 
 def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> str:
     """Say why a model has no interval, or nothing to compare with."""
-    what, n = _CLUSTERS[question.aggregate], len(set(scores.window.clusters.tolist()))
+    what, n = question.aggregate.clusters, len(set(scores.window.clusters.tolist()))
     if not n:
         if not question.n_asked:
             return "the release has no item that lies wholly in the window"
@@ -249,9 +251,6 @@ def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> 
     if earlier.n_clusters < MIN_CLUSTERS:
         return f"the earlier items are about {counted(earlier.n_clusters, *what)}; an interval needs {MIN_CLUSTERS}"
     return ""
-
-
-_CLUSTERS = {"prefers_new": ("subject",), "ppl_entity_macro": ("entity", "entities")}
 
 
 def comparable(known: Iterable[Known]) -> list[list[Known]]:
@@ -278,7 +277,7 @@ def _ranks(known: Mapping[str, Known], *, by_difference: bool) -> dict[str, tupl
 
 def _between(first: Known, second: Known, *, by_difference: bool) -> Estimate | None:
     """By how much the second model's difference (or level) exceeds the first one's; None without shared items."""
-    ways = _WAYS[first.question.aggregate]
+    ways = _ways(first.question)
     window = _minus(first.scores.window, second.scores.window)
     if not len(window.values):
         return None

@@ -1,6 +1,6 @@
 """Declares views of linking: accuracies of linkers by snapshot, changes, in- and out-of-snapshot, types of entities."""
 
-from tempkb.benchmarks.tempel.tables import TEMPEL_NEW_ENTITIES
+from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.results.linking_sql import BY_MODEL, BY_TEST, accuracies, counts, in_and_out, spaces, weighted_sums
 from tempkb.store.tables import View
@@ -15,6 +15,7 @@ _HOW = (
     "linker. n_items counts a mention once for each linker and test. seed_error is the part of the standard error that "
     "comes from the seeds of training; it is null, and not in the interval, unless all training snapshots have several."
 )
+_NEW_ENTITIES = rows_of("types")
 _EACH = "Categories are continual and new, each by itself; only linking_accuracy has all mentions together."
 
 LINKING_ACCURACY = View(
@@ -67,7 +68,7 @@ _TYPES = f"""
                            WHEN series_page_id IS NOT NULL THEN 'series'
                            WHEN n_runs IS NOT NULL THEN 'other' END
     ]) AS entity_type
-    FROM {TEMPEL_NEW_ENTITIES.name}
+    FROM ({_NEW_ENTITIES.query})
 """
 _TYPED = f"""
     (FROM {LINKING_SCORES.name} JOIN (FROM ({_TYPES}) WHERE entity_type IS NOT NULL)
@@ -88,7 +89,7 @@ LINKING_BY_TYPE = View(
         weighted_sums(counts(_TYPED, "entity_type"), accuracies(with_all=False), in_and_out("size"), is_pooled=True)
     })
     """,
-    needs=(LINKING_SCORES.name, TEMPEL_NEW_ENTITIES.name),
+    needs=(LINKING_SCORES.name, *_NEW_ENTITIES.needs),
     optional=(LINKERS.name,),
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_NEW_ENTITIES
+from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.results.currency import present_inputs
 from tempkb.results.linking_effects import (
@@ -30,6 +30,7 @@ from tempkb.store.store import Store
 Group = tuple[str, str]
 """A release and a setup."""
 
+_MENTIONS, _TYPES = rows_of("mentions"), rows_of("types")
 # At one candidate linkers differ most; the paper's figures are at sixty-four.
 _KS = (KS[0], KS[-1])
 _SHOCK = 2  # times as many new entities as in the median quarter make a shock
@@ -66,7 +67,7 @@ _MINUS_PRIOR = f"""
     FROM (FROM linked SEMI JOIN trained USING (release, setup, seed) WHERE model_cut = cut)
     JOIN prior USING (release, cut, target_page_id, anchor_page_id, start_char)
     JOIN (
-        SELECT release, cut, target_page_id, anchor_page_id, start_char FROM {TEMPEL_MENTIONS.name} WHERE men_prior < 1
+        SELECT release, cut, target_page_id, anchor_page_id, start_char FROM ({_MENTIONS.query}) WHERE men_prior < 1
     ) USING (release, cut, target_page_id, anchor_page_id, start_char)
     GROUP BY ALL
 """
@@ -78,7 +79,7 @@ _NEW = f"""
     SELECT release, page_id, any_value(paper_type) AS paper_type,
            CAST(date_trunc('quarter', any_value(article_since) AT TIME ZONE 'UTC') AS DATE) AS quarter,
            bool_or(series_page_id IS NOT NULL) AS is_series, bool_or(coalesce(is_extract, false)) AS is_extract
-    FROM {TEMPEL_NEW_ENTITIES.name} GROUP BY release, page_id ORDER BY release, page_id
+    FROM ({_TYPES.query}) GROUP BY release, page_id ORDER BY release, page_id
 """
 _TABLES = (LINKING_SCORES.name, LINKERS.name)
 
@@ -104,9 +105,9 @@ def read_effects(store: Store, k: int) -> dict[Group, list[Effect]]:
     if not groups:
         return {}
     inside = _gains(store.ask(_IN_MINUS_OUT.replace("$k", str(k)), *_TABLES))
-    prior = _gains(store.ask(_MINUS_PRIOR.replace("$k", str(k)), *_TABLES, TEMPEL_MENTIONS.name))
+    prior = _gains(store.ask(_MINUS_PRIOR.replace("$k", str(k)), *_TABLES, *_MENTIONS.needs))
     kinds: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in store.ask(_NEW, TEMPEL_NEW_ENTITIES.name):
+    for row in store.ask(_NEW, *_TYPES.needs):
         kinds[row["release"]].append(row)
     nothing = Gains({}, {})
     return {

@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from tempkb.results.statistics import MIN_CLUSTERS, crossed_bootstrap, equivalence
-from tempkb.results.statistics.clusters import Floats
+from tempkb.statistics import MIN_CLUSTERS, crossed_bootstrap, equivalence
+from tempkb.statistics.clusters import Floats
 from tempkb.wording import counted
 
 CLAIM_SEEDS = 5

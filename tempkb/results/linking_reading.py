@@ -7,9 +7,9 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from tempkb.benchmarks.tempel.pool_names import pool_name
-from tempkb.benchmarks.tempel.tables import TEMPEL_STATISTICS
+from tempkb.benchmarks.linkable.pool_names import pool_name
 from tempkb.errors import SettingsError
+from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKING_SCORES
 from tempkb.results.linking import LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_BY_TYPE, LINKING_CHANGES
 from tempkb.results.linking_sql import KS
@@ -31,7 +31,7 @@ class Linking:
         by_training: rows of `linking_by_training`.
         changes: rows of `linking_changes`.
         by_type: rows of `linking_by_type`.
-        n_candidates: by snapshot, from `tempel_statistics`.
+        n_candidates: of the release, by snapshot.
     """
 
     release: str
@@ -137,11 +137,12 @@ def read_linking(store: Store, releases: Sequence[str], pool: str, k: int) -> li
     # A view is of all releases, so that it is asked once.
     views = (LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_CHANGES, LINKING_BY_TYPE)
     read = [store.read(view.name, pool=pool, subset="test").to_pylist() for view in views]
-    candidates = store.read(TEMPEL_STATISTICS.name, figure="figure_4c").to_pylist()
+    entities = rows_of("entities")
+    candidates = store.ask(f"SELECT release, cut, count(*) AS n FROM ({entities.query}) GROUP BY ALL", *entities.needs)
     every = []
     for release in found:
         accuracy, by_training, changes, by_type = ([row for row in rows if row["release"] == release] for rows in read)
-        n_candidates = {row["cut"]: int(row["value"]) for row in candidates if row["release"] == release}
+        n_candidates = {row["cut"]: row["n"] for row in candidates if row["release"] == release}
         every.append(Linking(release, pool, k, accuracy, by_training, changes, by_type, n_candidates))
     return every
 

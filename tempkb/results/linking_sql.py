@@ -8,9 +8,9 @@ out-of-snapshot. Its value follows from the rows of accuracies alone; its error 
 from collections.abc import Iterable
 
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
-from tempkb.results.clustered_sql import MEAN, SHARE, Measure, estimates, expanded
-from tempkb.results.conventions import MIN_CLUSTERS, ROUNDING
-from tempkb.results.fragments import ALL
+from tempkb.sql_estimates.aggregates import ALL
+from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, Measure, estimates, expanded
+from tempkb.sql_estimates.conventions import MIN_CLUSTERS, ROUNDING
 from tempkb.store.quoting import literal
 
 KS = tuple(2**power for power in range(N_TOP.bit_length()))

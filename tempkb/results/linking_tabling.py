@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from tempkb.results.conventions import MIN_CLUSTERS
 from tempkb.results.latex import escaped
 from tempkb.results.linking_reading import CATEGORIES, Linking, Row
+from tempkb.sql_estimates.conventions import MIN_CLUSTERS
 from tempkb.wording import counted, rounded
 
 BETTER, WORSE, OWN = "better", "worse", "own"

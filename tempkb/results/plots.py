@@ -8,19 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.pictures import figure
 from tempkb.results.knowing import Known
 
 _ROW = 0.42  # inches of a model
 _COLOURS = {"more": "#2a7f4f", "less": "#b3541e", "cannot tell": "#5b6b7a", "no comparison": "#9aa5b1"}
-_LABELS = {
-    "prefers_new": "changes in which the new object is preferred",
-    "ppl_entity_macro": "perplexity of spans about entities born in the window",
-}
-
-_BY_WINDOW = {
-    "prefers_new": "Share of changes in which the model prefers the new answer",
-    "ppl_entity_macro": "Perplexity of sentences about new entities",
+_CAPTIONS = {
+    one.reading.aggregate.name: one.reading.aggregate.caption
+    for one in BENCHMARKS
+    if one.reading and one.reading.aggregate
 }
 
 
@@ -55,14 +52,14 @@ def _draw_levels(axis: Any, known: Sequence[Known]) -> None:
             axis.plot(row["value"], at, "o", color=colour, markersize=6)
     axis.set_yticks(range(len(known)), [one.label for one in known], fontsize=8)
     axis.set_ylim(len(known) - 0.5, -0.5)
-    if question.aggregate == "prefers_new":
+    if question.aggregate.is_share:
         axis.axvline(0.5, color="#c8ced6", linewidth=1, zorder=0)
         axis.set_xlim(0, 1)
     else:
         axis.set_xscale("log")
         _write_numbers(axis.xaxis)
         axis.tick_params(axis="x", which="both", labelsize=7)
-    axis.set_xlabel(_LABELS[question.aggregate], fontsize=8)
+    axis.set_xlabel(question.aggregate.label, fontsize=8)
     axis.set_title(
         f"{question.release}: {question.window[0]} to {question.window[1]} (full), "
         f"{question.earlier[0]} to {question.earlier[1]} (hollow)",
@@ -103,7 +100,7 @@ def windows_figure(rows: Iterable[Mapping[str, Any]]) -> Any:
             for axis, (scorer, own) in zip(line, sorted(scorers.items()), strict=False):
                 _draw_windows(axis, own)
                 axis.legend(fontsize=7, title=f"scorer {scorer}", title_fontsize=6)
-                axis.set_title(f"{_BY_WINDOW[aggregate]}\n(by window, release {release})", fontsize=9)
+                axis.set_title(f"{_CAPTIONS[aggregate]}\n(by window, release {release})", fontsize=9)
             for axis in line[len(scorers) :]:
                 axis.set_visible(False)
         yield canvas

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tempkb.benchmarks.reading import Aggregate
 from tempkb.results.requests import Period
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -72,7 +73,7 @@ class Question:
     """One aggregate of one release: what is asked, and what each model gave.
 
     Attributes:
-        aggregate: prefers_new or ppl_entity_macro.
+        aggregate: by which models are compared.
         release: the release.
         window: what happened in these days.
         earlier: with which period it is compared.
@@ -86,7 +87,7 @@ class Question:
             cannot be.
     """
 
-    aggregate: str
+    aggregate: Aggregate
     release: str
     window: Period
     earlier: Period

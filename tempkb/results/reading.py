@@ -1,8 +1,8 @@
 """Reads what models have scored of a window and of an earlier period, item by item. No Dagster here."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from typing import Any
@@ -10,23 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tempkb.benchmarks.dynamic_templama.tables import (
-    DYNAMIC_TEMPLAMA_CHANGES,
-    DYNAMIC_TEMPLAMA_PROMPTS,
-    DYNAMIC_TEMPLAMA_QUERIES,
-)
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, ECBD_RELEASES
-from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.reading import Aggregate
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.tables import READY
-from tempkb.prompts import HAS_TWO_PERIODS
 from tempkb.results.answering import Answers
-from tempkb.results.fragments import end_of_window
 from tempkb.results.questions import Flags, Floats, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
-from tempkb.results.statistics import MIN_CLUSTERS
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
+from tempkb.statistics import MIN_CLUSTERS
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import LATE_EDITS
@@ -34,110 +27,9 @@ from tempkb.windows import Granularity, window_of, windows_until
 
 Days = np.ndarray[Any, np.dtype[np.datetime64]]
 
-TWO_PERIODS = "two_periods"
-"""Reason why a prompt has no score: a name's own period and that of the sentence are one token (not_alignable)."""
-# The reason that remains if a query that begins with the object is asked in another wording is the last one by name.
-_REASONS = f"""
-    max(CASE WHEN s.status = 'not_alignable' AND {HAS_TWO_PERIODS} THEN '{TWO_PERIODS}' ELSE s.status END) AS reason,
-    bool_or(s.status = 'no_left_context') AS is_starting
-"""
-
-
-@dataclass(frozen=True)
-class _Aggregate:
-    """How an aggregate is read: SQL of items, scores and reasons why there is none, of a release `{release}`.
-
-    Of some items it is known only in which year they are: then years are windows, too.
-    """
-
-    name: str
-    benchmark: str
-    releases: str
-    items: str
-    scores: str
-    reasons: str
-    needs: tuple[str, ...]
-    has_years: bool = False
-
-
-# All items have: item (hash), from_day, to_day, is_provisional. A change happens in the window in which the new object
-# begins; the old one has left on the first day of the next window.
-_CHANGES = _Aggregate(
-    "prefers_new",
-    "dynamic_templama",
-    f"SELECT release, study_from, study_to, granularity FROM {FACT_RELEASES.name} WHERE benchmark = 'dynamic_templama'",
-    f"""
-    SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item,
-           coalesce(c.paired_window_start, c.window_start) AS from_day,
-           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional
-    FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
-    JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
-    WHERE c.role = 'leaving' AND q.template_no = 1 AND release = {{release}}
-    """,
-    """
-    SELECT s.model, s.scorer, hash(s.item_id, s.new_object_id, s.old_object_id) AS item, hash(s.subject_id) AS cluster,
-           s.change_from AS from_day, s.change_to AS to_day, (s.preference_nats > 0)::DOUBLE AS value, f.days_after,
-           (s.control_preference_nats > 0)::DOUBLE AS control
-    FROM scored_changes AS s
-    LEFT JOIN leak_free_items AS f
-        ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id AND f.target_id = s.new_object_id
-    WHERE s.preference_nats IS NOT NULL AND s.release = {release}
-    """,
-    f"""
-    SELECT s.model, s.scorer, i.item, i.relation, i.from_day, i.to_day, {_REASONS}
-    FROM (
-        SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item, q.release, q.query_id, q.relation,
-               [c.paired_object_id, c.object_id] AS objects,
-               coalesce(c.paired_window_start, c.window_start) AS from_day,
-               greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day
-        FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
-        JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
-        WHERE c.role = 'leaving' AND q.template_no = 1 AND q.release = {{release}}
-    ) AS i
-    JOIN {DYNAMIC_TEMPLAMA_PROMPTS.name} AS p
-        ON p.release = i.release AND p.item_id = i.query_id AND list_contains(i.objects, p.target_id)
-    JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
-    WHERE p.role <> 'control' AND p.variant <> 'dated' AND s.status <> 'scored' GROUP BY ALL
-    """,
-    (
-        "scored_changes",
-        "leak_free_items",
-        DYNAMIC_TEMPLAMA_CHANGES.name,
-        DYNAMIC_TEMPLAMA_QUERIES.name,
-        DYNAMIC_TEMPLAMA_PROMPTS.name,
-        PROMPT_SCORES.name,
-    ),
-)
-_ENTITIES = _Aggregate(
-    "ppl_entity_macro",
-    "ecbd",
-    f"SELECT release, study_from, study_to, NULL AS granularity FROM {ECBD_RELEASES.name}",
-    f"""
-    SELECT hash(cloze_id) AS item, origin_from AS from_day, origin_to AS to_day, false AS is_provisional
-    FROM {ECBD_CLOZE.name} WHERE split = 'test' AND origin_from IS NOT NULL AND release = {{release}}
-    """,
-    f"""
-    SELECT s.model, s.scorer, hash(s.item_id) AS item, hash(s.cluster_id) AS cluster, c.origin_from AS from_day,
-           c.origin_to AS to_day, -s.log_prob_nats / s.n_tokens AS value, f.days_after, NULL::DOUBLE AS control
-    FROM ecbd_scores AS s
-    JOIN {ECBD_CLOZE.name} AS c ON c.release = s.release AND c.cloze_id = s.item_id
-    LEFT JOIN leak_free_items AS f ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id
-    WHERE s.status = 'scored' AND s.variant = 'original' AND s.split = 'test' AND c.origin_from IS NOT NULL
-        AND s.release = {{release}}
-    """,
-    f"""
-    SELECT s.model, s.scorer, hash(c.cloze_id) AS item, '' AS relation, c.origin_from AS from_day,
-           c.origin_to AS to_day, {_REASONS}
-    FROM {ECBD_CLOZE.name} AS c
-    JOIN {ECBD_PROMPTS.name} AS p ON p.release = c.release AND p.item_id = c.cloze_id
-    JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
-    WHERE p.variant = 'original' AND c.split = 'test' AND c.origin_from IS NOT NULL AND s.status <> 'scored'
-        AND c.release = {{release}} GROUP BY ALL
-    """,
-    ("ecbd_scores", "leak_free_items", ECBD_CLOZE.name, ECBD_PROMPTS.name, PROMPT_SCORES.name),
-    has_years=True,
-)
-_AGGREGATES = (_CHANGES, _ENTITIES)
+_COMPARED = [(one, one.reading.aggregate) for one in BENCHMARKS if one.reading and one.reading.aggregate]
+"""Benchmarks with the aggregates by which models are compared."""
+_WITH_CHANGES = next(one for one, aggregate in _COMPARED if "scored_changes" in aggregate.needs)
 _IN_NUMBERS = ", ".join(f"{name} - DATE '1970-01-01' AS {name}" for name in ("from_day", "to_day"))
 
 
@@ -147,20 +39,18 @@ def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question
         yield asking.question(request.window or asking.last)
 
 
-def read_all_windows(store: Store) -> Iterator[tuple[Question, bool]]:
-    """Yield each aggregate of each release in each window that has items, and whether that is the last one."""
+def read_windows(store: Store) -> Iterator[tuple[Question, list[Question]]]:
+    """Yield each aggregate of each release in its last window, and in all windows with items, by all scorers."""
     for asking in _read(store, KnowledgeRequest()):
-        for window in asking.windows:
-            question = asking.question(window)
-            if question.n_asked or window == asking.last:
-                yield question, window == asking.last
+        every = [asking.question(window, by_all_scorers=True) for window in asking.windows]
+        yield asking.question(asking.last), [one for one in every if one.n_asked or one.window == asking.last]
 
 
 def _read(store: Store, request: KnowledgeRequest) -> "Iterator[_Asking]":
     models = {name: row for name, row in _ready_models(store).items() if not request.models or name in request.models}
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
-    for aggregate in _AGGREGATES:
+    for benchmark, aggregate in _COMPARED:
         releases = [
             row for row in _releases(store, aggregate) if not request.releases or row["release"] in request.releases
         ]
@@ -168,7 +58,7 @@ def _read(store: Store, request: KnowledgeRequest) -> "Iterator[_Asking]":
             with store.asking(*aggregate.needs) as answer:
                 for row in releases:
                     granularity = Granularity(row["granularity"] or store.home.settings.granularity)
-                    yield _asking(answer, aggregate, row, granularity, request, models)
+                    yield _asking(answer, benchmark, aggregate, row, granularity, request, models)
 
 
 def passed_over(store: Store) -> list[str]:
@@ -183,14 +73,13 @@ def _ready_models(store: Store) -> dict[str, dict[str, Any]]:
 
 def releases_asked(store: Store) -> list[str]:
     """Return the names of releases of which models can be asked what they know of a window."""
-    return sorted(row["release"] for aggregate in _AGGREGATES for row in _releases(store, aggregate))
+    return sorted(row["release"] for _, aggregate in _COMPARED for row in _releases(store, aggregate))
 
 
-def _releases(store: Store, aggregate: _Aggregate) -> list[dict[str, Any]]:
-    table = FACT_RELEASES if aggregate is _CHANGES else ECBD_RELEASES
-    if not store.lake.partitions(table.name):
+def _releases(store: Store, aggregate: Aggregate) -> list[dict[str, Any]]:
+    if not store.lake.partitions(aggregate.table):
         return []
-    return store.ask(f"{aggregate.releases} ORDER BY release", table.name)
+    return store.ask(f"{aggregate.releases} ORDER BY release", aggregate.table)
 
 
 @dataclass(frozen=True)
@@ -228,7 +117,7 @@ class _Reasons:
     words: list[tuple[str, str]]
 
     def lacking(self, window: Period, scored: Ids) -> tuple[Counter[tuple[str, str]], Ids]:
-        """Why items of a window have no score, by reason and relation; and which of the scored begin with the object."""
+        """Why items of a window have no score, by reason and relation; and which scored ones begin with the object."""
         within, has_score = self.days.within(window), np.isin(self.items, scored)
         unscored = Counter(self.words[at] for at in np.flatnonzero(within & ~has_score))
         return unscored, self.items[within & has_score & self.is_starting]
@@ -238,7 +127,7 @@ class _Reasons:
 class _Asking:
     """Asks models about an aggregate of a release, of which all items, scores and reasons were read."""
 
-    aggregate: _Aggregate
+    aggregate: Aggregate
     release: Mapping[str, Any]
     granularity: Granularity
     request: KnowledgeRequest
@@ -246,12 +135,13 @@ class _Asking:
     days: _Days
     is_provisional: Flags
     given: Mapping[tuple[str, ...], _Given]
+    asked: Container[tuple[str, ...]]
     reasons: Mapping[tuple[str, ...], _Reasons]
 
     @cached_property
     def last(self) -> Period:
-        """The last window; of changes the last one with a change, which the next window must show."""
-        if self.aggregate is _CHANGES and len(self.days.first):
+        """The last window of the release, or of its items, such as changes, which the next window must show."""
+        if self.aggregate.ends_with_items and len(self.days.first):
             return self.days.first.max().item(), self.days.end.max().item()
         last = window_of(date.fromordinal(self.release["study_to"].toordinal() - 1), self.granularity)
         return last.start, last.end
@@ -265,33 +155,15 @@ class _Asking:
             found |= {(date(year, 1, 1), date(year + 1, 1, 1)) for year in range(first.year, end.year + 1)}
         return sorted(found)
 
-    def question(self, window: Period) -> Question:
+    def question(self, window: Period, *, by_all_scorers: bool = False) -> Question:
         """What is asked. Where no model can be compared with some years before, it is with the first period it can."""
-        asked = self._compared(window, self.request.before(window))
-        is_usable = any(len(np.unique(one.earlier.clusters)) >= MIN_CLUSTERS for one in asked.models)
-        if is_usable or not asked.n_asked or self.request.earlier is not None:
-            return asked
-        first = self._first_usable(window)
-        return asked if first is None else replace(self._compared(window, first), is_fallback=True)
-
-    def _first_usable(self, window: Period) -> Period | None:
-        """The first period of as many windows that a model certainly knows, with scores of enough subjects."""
-        n = len(windows_until(*window, self.granularity))
-        before = windows_until(self.release["study_from"], window[0], self.granularity)
-        periods = [(before[at].start, before[at + n - 1].end) for at in range(len(before) - n + 1)] if n else []
-        return next((one for one in periods if self._is_usable(one)), None)
-
-    def _is_usable(self, period: Period) -> bool:
-        return any(
-            len(np.unique(one.scored.clusters[one.days.within(period)])) >= MIN_CLUSTERS
-            for (model, _), one in self.given.items()
-            if _reaches(self.models[model], period)
-        )
-
-    def _compared(self, window: Period, earlier: Period) -> Question:
         within = self.days.within(window)
+        earlier, first = self.request.before(window), None
+        if self.request.earlier is None and within.any() and not self._is_usable(earlier):
+            first = self._first_usable(window)
+            earlier = first or earlier
         return Question(
-            self.aggregate.name,
+            self.aggregate,
             self.release["release"],
             window,
             earlier,
@@ -303,8 +175,25 @@ class _Asking:
             [
                 self._scores_of(key, one, window, earlier, int(within.sum()))
                 for key, one in self.given.items()
-                if one.days.within(window).any() or one.days.within(earlier).any()
+                if (by_all_scorers or key in self.asked)
+                and (one.days.within(window).any() or one.days.within(earlier).any())
             ],
+            is_fallback=first is not None,
+        )
+
+    def _first_usable(self, window: Period) -> Period | None:
+        """The first period of as many windows that can be compared with."""
+        n = len(windows_until(*window, self.granularity))
+        before = windows_until(self.release["study_from"], window[0], self.granularity)
+        periods = [(before[at].start, before[at + n - 1].end) for at in range(len(before) - n + 1)] if n else []
+        return next((one for one in periods if self._is_usable(one)), None)
+
+    def _is_usable(self, period: Period) -> bool:
+        """Is there a model that certainly knows a period, and has scores of enough subjects in it?"""
+        return any(
+            len(np.unique(one.scored.clusters[one.days.within(period)])) >= MIN_CLUSTERS
+            for key, one in self.given.items()
+            if key in self.asked and _reaches(self.models[key[0]], period)
         )
 
     def _scores_of(
@@ -329,7 +218,8 @@ class _Asking:
 
 def _asking(
     answer: Callable[[str], pa.Table],
-    aggregate: _Aggregate,
+    benchmark: Benchmark,
+    aggregate: Aggregate,
     release: Mapping[str, Any],
     granularity: Granularity,
     request: KnowledgeRequest,
@@ -348,10 +238,7 @@ def _asking(
         )
     )
 
-    def is_asked(model: str, scorer: str) -> bool:
-        family = models[model]["family"] if model in models else ""
-        return bool(family) and _is_asked_for(scorer, family, aggregate.benchmark, request.template)
-
+    given = {key: _given(rows) for key, rows in _groups(scores, "model", "scorer") if key[0] in models}
     return _Asking(
         aggregate,
         release,
@@ -360,8 +247,9 @@ def _asking(
         models,
         _days(items),
         _numbers(items, "is_provisional").astype(bool),
-        {key: _given(rows) for key, rows in _groups(scores, "model", "scorer") if is_asked(*key)},
-        {key: _reasons(rows) for key, rows in _groups(reasons, "model", "scorer") if is_asked(*key)},
+        given,
+        {key for key in given if _is_asked_for(key[1], models[key[0]]["family"], benchmark, request.template)},
+        {key: _reasons(rows) for key, rows in _groups(reasons, "model", "scorer")},
     )
 
 
@@ -391,10 +279,9 @@ def _reaches(model: Mapping[str, Any], period: Period) -> bool:
     return certainly is None or period[1] <= certainly
 
 
-def _is_asked_for(scorer: str, family: str, benchmark: str, template: str = "") -> bool:
+def _is_asked_for(scorer: str, family: str, benchmark: Benchmark, template: str = "") -> bool:
     """Is a scorer the one that is asked for, or else the one that the benchmark names for the family?"""
-    prompting = next(one.prompting for one in BENCHMARKS if one.name == benchmark)
-    wanted = template or (prompting.templates[family] if prompting else "")
+    wanted = template or (benchmark.prompting.templates[family] if benchmark.prompting else "")
     return scorer.split("-")[0] == f"{family}.{wanted}"
 
 
@@ -423,23 +310,26 @@ def _known_and_clean(model: Mapping[str, Any], given: _Given, request: Knowledge
 
 
 def read_levels_by_window(store: Store) -> list[dict[str, Any]]:
-    """Return the levels of `prefers_new` and of perplexities by window of all releases, for a picture."""
+    """Return the levels of aggregates by window of all releases, for a picture; of perplexities by year."""
     if not store.lake.partitions(PROMPT_SCORES.name):
         return []
+    wanted = " OR ".join(
+        f"g.benchmark = {literal(benchmark.name)} AND aggregate = {literal(one.name)} AND split = {literal(one.split)}"
+        + ("" if one.is_share else " AND granularity = 'year'")
+        for benchmark, one in _COMPARED
+    )
     rows = store.ask(
-        """
+        f"""
         SELECT g.benchmark, g.release, g.aggregate, g.model, m.family, g.scorer, g.window_start, g.value, g.low, g.high,
                g.n_clusters, m.knows_certainly_until, m.knows_possibly_until
         FROM scores_by_gap AS g JOIN models AS m USING (model)
-        WHERE m.status = 'ready'
-            AND ((aggregate = 'prefers_new' AND split = 'all')
-                OR (aggregate = 'ppl_entity_macro' AND split = 'test' AND granularity = 'year'))
-        ORDER BY ALL
+        WHERE m.status = 'ready' AND ({wanted}) ORDER BY ALL
         """,
         "scores_by_gap",
         "models",
     )
-    return [row for row in rows if _is_asked_for(row["scorer"], row["family"], row["benchmark"])]
+    by_name = {one.name: one for one, _ in _COMPARED}
+    return [row for row in rows if _is_asked_for(row["scorer"], row["family"], by_name[row["benchmark"]])]
 
 
 def usual_growth(store: Store) -> tuple[float, int] | None:
@@ -481,7 +371,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             continue
         if request.releases and release not in request.releases:
             continue
-        if not _is_asked_for(scorer, row["family"], _CHANGES.benchmark, request.template):
+        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.template):
             continue
         certainly = row["knows_certainly_until"]
         ends = own["ended"].to_numpy()

@@ -1,17 +1,16 @@
 """Declares the room of results."""
 
-from tempkb.results import entities, gaps, leaks, linking, perplexities, preferences, stale_answers
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.results import entities, gaps, leaks, linking
 from tempkb.results.tables import TABLES
 from tempkb.room import Room
 
 VIEWS = (
-    *perplexities.VIEWS,
-    *preferences.VIEWS,
+    *(view for one in BENCHMARKS if one.reading for view in one.reading.views),
     *leaks.VIEWS,
     *gaps.VIEWS,
     *entities.VIEWS,
-    *stale_answers.VIEWS,
     *linking.VIEWS,
 )
 
-ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets", "tempkb.demo_models.assets"))
+ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets", "tempkb.demo.models.assets"))

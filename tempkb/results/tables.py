@@ -1,13 +1,8 @@
 """The tables of results, which are about all models of a home at once."""
 
-from tempkb.benchmarks.dynamic_templama.tables import (
-    DYNAMIC_TEMPLAMA_CHANGES,
-    DYNAMIC_TEMPLAMA_PROMPTS,
-    DYNAMIC_TEMPLAMA_QUERIES,
-)
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
-from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_NEW_ENTITIES
+from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import PROMPT_SCORES
@@ -17,7 +12,7 @@ from tempkb.store.types import BOOL, DATE, FLOAT64, INT32, INT64, STRING
 ALL = "all"
 """The one partition of a table of results."""
 
-AGGREGATES = ("prefers_new", "ppl_entity_macro")
+AGGREGATES = tuple(one.reading.aggregate.name for one in BENCHMARKS if one.reading and one.reading.aggregate)
 VERDICTS = ("more", "less", "cannot tell", "no comparison")
 
 _KNOWN = (
@@ -275,16 +270,18 @@ TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS)
 _SCORED = (
     MODELS.name,
     PROMPT_SCORES.name,
-    DYNAMIC_TEMPLAMA_CHANGES.name,
-    DYNAMIC_TEMPLAMA_QUERIES.name,
-    DYNAMIC_TEMPLAMA_PROMPTS.name,
-    ECBD_CLOZE.name,
-    ECBD_PROMPTS.name,
+    *(
+        table.name
+        for one in BENCHMARKS
+        if one.reading and one.reading.aggregate
+        for table in one.room.tables
+        if table.name in one.reading.aggregate.needs
+    ),
 )
 MADE_FROM = {
     KNOWLEDGE.name: _SCORED,
     KNOWS.name: _SCORED,
     DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
-    LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, TEMPEL_MENTIONS.name, TEMPEL_NEW_ENTITIES.name),
+    LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
 }
 """From which tables each table of results is made."""

@@ -12,7 +12,7 @@ from tempkb.results.currency import present_inputs
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.latex import escaped
 from tempkb.results.questions import Scored
-from tempkb.results.reading import read_all_windows
+from tempkb.results.reading import read_windows
 from tempkb.results.tables import ALL, KNOWLEDGE
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
@@ -45,13 +45,12 @@ def write_known(store: Store, table: Table, known: Sequence[Known]) -> Version:
 
 
 def read_known(store: Store) -> tuple[list[Known], list[Known]]:
-    """Return what models know of all windows, of the scores that are there now; and of each release's last window."""
-    every, last = list[Known](), list[Known]()
-    for question, is_last in read_all_windows(store):
-        known = known_of([question])
-        every += known
-        last += known if is_last else []
-    return every, last
+    """Return what models know of each release's last window, and of all windows, of the scores that are there now."""
+    last, every = list[Known](), list[Known]()
+    for of_last, of_windows in read_windows(store):
+        last += known_of([of_last])
+        every += known_of(of_windows)
+    return last, every
 
 
 def as_arrow(known: Sequence[Known]) -> pa.Table:
@@ -84,16 +83,15 @@ def questions_of(known: Sequence[Known]) -> list[tuple[str, list[Known]]]:
     """Return what is known by question, each with its title for people."""
     found: dict[tuple[str, str], list[Known]] = {}
     for one in known:
-        found.setdefault((one.question.release, one.question.aggregate), []).append(one)
+        found.setdefault((one.question.release, one.question.aggregate.name), []).append(one)
     return [(title_of(own[0]), own) for own in found.values()]
 
 
 def title_of(known: Known) -> str:
     """Return the title of a question: what was measured of which window, compared with which period."""
     asked = known.question
-    what = "perplexity of entities born" if known.is_factor else "prefers the new object, % of the changes"
     return (
-        f"{what} from {asked.window[0]} to {asked.window[1]} ({asked.release}), "
+        f"{asked.aggregate.title} from {asked.window[0]} to {asked.window[1]} ({asked.release}), "
         f"earlier: {asked.earlier[0]} to {asked.earlier[1]}{' (the first that can be compared)' * asked.is_fallback}"
     )
 

@@ -81,7 +81,7 @@ def unlinked_windows(store: Store) -> list[Window]:
         if dump_id not in linked:
             pages = _standing(store, PAGES, dump_id)
             linked[dump_id] = None if pages is None else pages.version if is_linked(store, pages) else ""
-        # Pages that were removed from the home, or were written by an older version of the code, are ignored.
+        # Pages that were removed from the home, or are stale, are ignored.
         if linked[dump_id] is not None and linked[dump_id] != version:
             found.append(window_of_key(snapshot.partition, store.home.settings.granularity))
     return found

@@ -4,8 +4,8 @@ from typing import Any
 
 import dagster as dg
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.tables import MODELS
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.checking import ASKED
 from tempkb.scores.requests import SCORE_LINES, request_of
 from tempkb.scores.scoring import Scored, score_model

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.known import known_models
 from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import DIGESTS
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.requests import request_of
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import PROMPT_SCORES, SEPARATOR, model_of, partition_of

@@ -20,7 +20,7 @@ from tempkb.engine.progress import Meter
 from tempkb.errors import ModelError, SettingsError
 from tempkb.models.devices import usable_device
 from tempkb.models.known import known_model
-from tempkb.models.scorers import READS_BEYOND, scorer_name
+from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.scores.requests import ScoreRequest, words_of
 from tempkb.scores.selecting import Source, Wanted, wanted
@@ -50,8 +50,7 @@ class Scored:
     Attributes:
         scorer: its name.
         n_prompts: number of prompts that were wanted.
-        n_new: how many of them were asked for: those without a row before the run, or with one of an earlier version of
-            tempkb that did not try a name's own period as the end of the sentence.
+        n_new: how many of them were asked for: those without a row before the run.
         by_status: numbers of the wanted prompts by status.
         sources: the prompts of each release.
         new_sources: those of them that have such a prompt.
@@ -151,8 +150,7 @@ class _Run:
             shards.take_back()
         else:
             current = self._store.lake.current(PROMPT_SCORES.name, partition)
-            reads_beyond = one.template in READS_BEYOND[self._row["family"]]
-            shards.plan(query, current.paths() if current is not None else [], reads_beyond=reads_beyond)
+            shards.plan(query, current.paths() if current is not None else [])
         n_new = shards.n_prompts
         places = shards.having([source.query for source in one.sources]) if n_new else []
         new_sources = [one.sources[place] for place in places]

@@ -188,17 +188,14 @@ def _of_names(store: Store, benchmarks: Sequence[Benchmark], request: ScoreReque
 def _source(
     store: Store, benchmark: Benchmark, prompting: Prompting, release: str, request: ScoreRequest, log: Log
 ) -> Source | None:
-    """The prompts of a release; None if it has none of the variants, or none at all and was not named."""
+    """The prompts of a release; None if it has none of the variants, or none at all."""
     finish = f"tempkb release finish {release}"
     if not is_built(store.home, release):
         log(f"release {release}: is not finished, so its prompts are left out; finish it: {finish}")
         return None
     partitions = partitions_of_release(store.lake, prompting.table, release)
     if not partitions:
-        message = f"release {release}: has no prompts, since an earlier version of tempkb built it; add them: {finish}"
-        if release in request.releases:
-            raise SettingsError(message)
-        log(message)
+        log(f"release {release}: has no prompts, since they were lost to damage; add them: {finish}")
         return None
     variants = [name for name in request.variants or prompting.defaults if name in prompting.variants]
     if not variants:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tempkb.models.scores import Score
-from tempkb.prompts import HAS_TWO_PERIODS, Prompt
+from tempkb.prompts import Prompt
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.memory import asking, spilling_to
 from tempkb.store.parquet import open_parquet, parquet_writer
@@ -41,21 +41,17 @@ class Shards:
         """Whether the plan is written."""
         return (self.folder / _PLAN).exists()
 
-    def plan(self, query: str, scored: Sequence[Path], *, reads_beyond: bool) -> None:
+    def plan(self, query: str, scored: Sequence[Path]) -> None:
         """Write down the prompts that have no score yet.
 
         Args:
             query: SQL that returns all prompts that are wanted.
             scored: files with the prompts that have one.
-            reads_beyond: whether a name's own period may end the sentence. Rows of versions of tempkb that did not
-                try that are asked for once more.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         missing = f"FROM ({query}) AS p"
         if scored:
-            untried = f"s.status = 'not_alignable' AND s.n_tokens IS NULL AND {HAS_TWO_PERIODS}"
-            again = f" AND NOT ({untried})" if reads_beyond else ""
-            missing += f" ANTI JOIN {parquet(scored)} AS s ON s.prompt_id = p.prompt_id{again}"
+            missing += f" ANTI JOIN {parquet(scored)} AS s ON s.prompt_id = p.prompt_id"
         # Prompts that begin alike are neighbours, so that what they have in common is computed once.
         columns = ", ".join(_TEXTS.names)
         ordered = f"SELECT {columns} {missing} ORDER BY left_context, right_context, target"

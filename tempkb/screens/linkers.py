@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tempkb.api import open_store
-from tempkb.benchmarks.tempel.pool_names import OWN_POOL
+from tempkb.benchmarks.linkable.pool_names import OWN_POOL
 from tempkb.errors import SettingsError
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.requests import Words, link_request
@@ -98,8 +98,6 @@ def print_scores(names: Sequence[str], words: Words) -> None:
 def _recipe_in_words(row: dict[str, Any]) -> str:
     """In what the recipe of a linker that was trained differs from its preset."""
     preset, base = row["preset"], row["base"] or ""
-    if preset not in PRESETS:
-        return f"Its preset {preset} is of another version of tempkb"
     others = other_numbers(preset, base, json.loads(row["recipe"]))
     if base != PRESETS[preset].base:
         others = {"base": (base, PRESETS[preset].base or "random weights"), **others}

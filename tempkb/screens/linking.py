@@ -1,12 +1,13 @@
 """The screen of `tempkb linking`: the paper's tables of linkers through time, and the figures that follow from them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 from tempkb.api import open_store
-from tempkb.benchmarks.tempel.pool_names import OWN_POOL
+from tempkb.benchmarks.linkable.pool_names import OWN_POOL
 from tempkb.results.currency import is_current
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import CATEGORIES, Linking, read_linking
@@ -66,9 +67,11 @@ def _print(store: Store, linking: Linking) -> None:
         rows = table_of_category(linking, category)
         if rows:
             title = f"{linking.release}: accuracy@{linking.k} of {category} entities (pool {linking.pool})"
-            table = grid(heads_of(linking), [[text for text, *_ in row] for row in rows], title=title)
-            table = replace(table, are_numbers=(False, *(True for _ in linking.cuts)))
-            console().print_styled(table, [[_STYLES[how] for _, how, _ in row] for row in rows])
+            cells = [[Text(text, _STYLES[how]) for text, how, _ in row] for row in rows]
+            table = grid(heads_of(linking), cells, title=title)
+            for column in table.columns[1:]:
+                column.justify = "right"
+            console().print(table)
     for line in sentences(linking):
         say(f"{line}.")
     for line in limits(linking):

@@ -60,7 +60,7 @@ def print_plan(*, wikidata: bool) -> None:
     missing = missing_windows(store, datetime.now(UTC).date())
     served = {window.key for line in lines for window in line.due.windows}
     mirror = mirror_of(home)
-    out.print(f"home {home.path}, dumps from {mirror.where if mirror else home.dumps}", highlight=False)
+    out.print(f"home {home.path}, dumps from {mirror.where if mirror else home.dumps}")
     is_bare = mirror is None and not read_windows(store) and not find_dumps(home.dumps)
     if is_bare:
         say(
@@ -168,8 +168,7 @@ def _print_needs(home: Home, lines: Sequence[Line]) -> None:
         f"In all {_size(staying)} of disk, and up to {_size(drafts)} more while it builds; {_size(free)} are free. "
         f"Times are for {_rate(home) / 1e6:g} MB/s of download "
         f"({limit}), and for measured rates of building on {counted(home.settings.workers, 'worker')}: see "
-        "docs/scaling.md. Sizes inside dumps are estimated from those of the files.",
-        highlight=False,
+        "docs/scaling.md. Sizes inside dumps are estimated from those of the files."
     )
     if needed > free:
         raise SourceError(

@@ -234,22 +234,22 @@ def _write_json(answer: Answer) -> None:
 def _print(answer: Answer) -> None:
     """Print the first rows as a table if it fits, as it always does without a terminal, or else one column per line."""
     # Imported here because --csv, --json and --parquet do not need it.
-    from tempkb.screens.console import console, exact, fits, grid, records
+    from tempkb.screens.console import console, exact, grid, record
 
     out, names = console(), [visible(name) for name in answer.names]
     first, n_rows = answer.head(_SHOWN_ROWS)
-    texts = [[exact(value) for value in row] for row in first]
     if names == ["explain_key", "explain_value"]:
         for _, plan in first:
-            out.print(str(plan), highlight=False, soft_wrap=True)
+            click.echo(visible(str(plan), keep="\n"))
         return
-    if fits(names, texts, out.width):
-        out.print(grid(names, first, show=exact))
+    table = grid(names, first, show=exact)
+    if not out.is_bounded or out.width_of(table) <= out.width:
+        out.print(table)
     else:
-        for line in records(names, texts, out.width):
-            out.print(line, highlight=False, soft_wrap=True)
+        for number, row in enumerate(first, 1):
+            out.print(record(number, names, [exact(value) for value in row]))
     more = f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all" if n_rows > len(first) else ""
-    out.print(f"{counted(n_rows, 'row')}{more}", highlight=False)
+    out.print(f"{counted(n_rows, 'row')}{more}")
 
 
 def _csv(value: object) -> object:

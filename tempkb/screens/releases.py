@@ -2,11 +2,8 @@
 
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.register import built_releases
 from tempkb.benchmarks.releases import load
-from tempkb.rooms import BENCHMARKS
 from tempkb.screens.console import console, grid, print_next
-from tempkb.settings import Home
 from tempkb.store.quoting import literal
 
 
@@ -15,21 +12,8 @@ def print_release(benchmark: Benchmark, name: str) -> None:
     store = open_store()
     closing = benchmark.loaded().closing(store, load(store.home, benchmark, name))
     screen = console()
-    screen.print(f"release {name}: {closing.headline}", highlight=False)
+    screen.print(f"release {name}: {closing.headline}")
     for one in closing.grids:
         screen.print(grid(one.titles, one.rows))
     query = f"SELECT {closing.columns} FROM {closing.table} WHERE release = {literal(name)} LIMIT 5"
     print_next(f"release export {name} exports", f'sql "{query}"')
-
-
-def lacking_derived(home: Home) -> list[str]:
-    """Return a sentence for each release that is built, but without a table that a later step derives from it."""
-    built = built_releases(home)
-    return [
-        f"release {one.name} has no {derived.what}, {derived.use}, since an earlier version of tempkb built it; "
-        f"add them: tempkb release finish {one.name}"
-        for benchmark in BENCHMARKS
-        for derived in benchmark.derived
-        for one in built
-        if one.benchmark == benchmark.name and derived.table.name not in one.tables
-    ]

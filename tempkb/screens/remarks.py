@@ -4,18 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tempkb.benchmarks.reading import TWO_PERIODS
 from tempkb.results.knowing import Known, comparable
-from tempkb.results.reading import TWO_PERIODS, usual_growth
+from tempkb.results.reading import usual_growth
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.statistics import MIN_CLUSTERS
 from tempkb.results.tabling import level_in_words
+from tempkb.statistics import MIN_CLUSTERS
 from tempkb.store.store import Store
 from tempkb.wording import counted, rounded
 
-_COARSE = {
-    "prefers_new": "of a change it is known in which window of the release it happened, not on which day",
-    "ppl_entity_macro": "of an entity the day of origin is known, or only the month, quarter or year",
-}
 _WITHOUT = {
     "no_left_context": "nothing precedes the target, as causal models need it (no_left_context)",
     "not_alignable": "a token lies on both sides of an edge of the target (not_alignable)",
@@ -48,10 +45,10 @@ def _of_the_earlier_period(request: KnowledgeRequest, known: Sequence[Known]) ->
     if not question.is_fallback:
         return []
     first, end = question.earlier
-    what = "entities" if known[0].is_factor else "subjects"
     return [
-        f"Of the same days {counted(request.years_before, 'year')} earlier no model can be asked about {MIN_CLUSTERS} "
-        f"{what}. The earlier period is the first of the same length of which one can: {first}..{end}."
+        f"Of the same days {counted(request.years_before, 'year')} earlier no model can be asked about "
+        f"{counted(MIN_CLUSTERS, *question.aggregate.clusters)}. The earlier period is the first of the same length of "
+        f"which one can: {first}..{end}."
     ]
 
 
@@ -99,7 +96,7 @@ def _of_items_left_out(request: KnowledgeRequest, known: Sequence[Known]) -> lis
     if question.n_partly:
         lines.append(
             f"{counted(question.n_partly, 'further item')} may lie outside the window in part, and "
-            f"{'does' if question.n_partly == 1 else 'do'} not count: {_COARSE[question.aggregate]}."
+            f"{'does' if question.n_partly == 1 else 'do'} not count: {question.aggregate.coarse}."
         )
     left_out = [one for one in known if one.scores.n_unclean]
     if left_out:

@@ -6,11 +6,11 @@ from collections import Counter
 import click
 
 from tempkb.api import open_store
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import COMMAND, LOOK, alone
 from tempkb.errors import SettingsError
 from tempkb.jobs import forget_partitions, set_aside_in_words
 from tempkb.removal import Removal, of_dump, of_linker, of_model, of_release, of_windows, remove
-from tempkb.rooms import BENCHMARKS
 from tempkb.screens.console import console, grid, say
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store

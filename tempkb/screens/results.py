@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.table import Table
 
 from tempkb.api import open_store
 from tempkb.engine.progress import Meter, on_terminal
@@ -16,14 +17,14 @@ from tempkb.results.plots import levels_figure
 from tempkb.results.questions import Question
 from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, MADE_FROM
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, level_in_words, questions_of
-from tempkb.screens.console import Grid, console, grid, print_next, say
+from tempkb.screens.console import console, grid, print_next, say
 from tempkb.screens.failure import tell
 from tempkb.screens.files import write_file, write_picture
 from tempkb.screens.linking import print_effects
 from tempkb.screens.remarks import remarks
+from tempkb.statistics import Calibration
 from tempkb.store.store import Store
 from tempkb.wording import counted, rounded, rounded_p_value
 
@@ -99,7 +100,7 @@ def _write(known: Sequence[Known], csv_file: Path | None, latex_file: Path | Non
             write_picture(picture, figure)
 
 
-def _fitting(known: Sequence[Known]) -> tuple[Grid, list[str]]:
+def _fitting(known: Sequence[Known]) -> tuple[Table, list[str]]:
     """The table of a question as far as it fits the terminal, and the columns that it lacks.
 
     A table in which all columns are wrapped can hardly be read.
@@ -108,7 +109,7 @@ def _fitting(known: Sequence[Known]) -> tuple[Grid, list[str]]:
     rows = [dict(zip(TITLES, row, strict=True)) for row in map(cells_of, known)]
     for name in (*_DISPENSABLE, None):
         table = grid(names, [[row[column] for column in names] for row in rows])
-        if name is None or sum(table.widths()) + 3 * len(names) + 1 <= console().width:
+        if name is None or console().width_of(table) <= console().width:
             break
         names.remove(name)
         left_out.append(name)
@@ -222,7 +223,7 @@ def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _print_withheld(store: Store, known: Sequence[Known]) -> None:
     """Print the levels of the demo's models apart for subjects that they have read and that were withheld from them."""
-    from tempkb.demo_models.effect_reading import demo_models, withheld_clusters
+    from tempkb.demo.models.effect_reading import demo_models, withheld_clusters
 
     readers = {one.name for one in demo_models(store) if one.cut is not None}
     own = [one for one in known if one.scores.model["model"] in readers and not one.is_factor]

@@ -6,18 +6,18 @@ from datetime import date, timedelta
 from typing import Any
 
 from tempkb.api import open_store
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.dynamic_templama.preferences import SCORED_CHANGES, preferences
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
+from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
 from tempkb.models.known import known_models
 from tempkb.models.scorers import scorer_name
-from tempkb.results.fragments import ALL
-from tempkb.results.perplexities import ECBD_RESULTS
-from tempkb.results.preferences import SCORED_CHANGES, preferences
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.requests import Words, request_of
 from tempkb.scores.scoring import counted
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import STATUSES, partition_of
 from tempkb.screens.console import console, grid, print_next, say
+from tempkb.sql_estimates.aggregates import ALL
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 

@@ -22,8 +22,7 @@ from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.screens.again import command_for
-from tempkb.screens.console import console, grid, print_next, say
-from tempkb.screens.releases import lacking_derived
+from tempkb.screens.console import console, grid, headed, print_next, say
 from tempkb.settings import Home, at_home
 from tempkb.store.database import Pending, refusal
 from tempkb.store.lake import Version
@@ -171,7 +170,7 @@ def _is_of_old_code(store: Store, table: str, partition: str) -> bool:
 
 
 def _print_releases(home: Home) -> None:
-    """Print what is wrong with releases: unreadable entries, those not finished, those without a derived table."""
+    """Print what is wrong with releases: unreadable entries, and those not finished."""
     for reason in unreadable_entries(home).values():
         say(reason)
     for name in unfinished_releases(home):
@@ -182,8 +181,6 @@ def _print_releases(home: Home) -> None:
                 f"release {name} is not finished, since a run of it was killed; finish it: "
                 f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
             )
-    for line in lacking_derived(home):
-        say(line)
 
 
 def _models(store: Store) -> list[tuple[Any, ...]]:
@@ -267,7 +264,7 @@ def print_summary(summary: "Summary") -> None:
     for note in summary.notes:
         say(note)
     for failure in summary.failures:
-        out.print_headed("failed:", f" {at_home(failure)}", style="red", soft_wrap=True)
+        out.print(headed("failed:", f" {at_home(failure)}", "red"), soft_wrap=True)
     if summary.failures:
         built = f"; {_built(len(snapshots), len(summary.windows))}" if summary.windows else ""
         say(f"{counted(len(summary.failures), 'failure')}{built}.")
@@ -284,7 +281,7 @@ def _print_success(store: Store, summary: "Summary", n_snapshots: int) -> None:
     elif has_windows or not summary.entity_dumps:
         out.print("Nothing to build: all requested windows are built.")
     if summary.entity_dumps:
-        out.print(f"Wikidata is built from {', '.join(summary.entity_dumps)}.", highlight=False)
+        out.print(f"Wikidata is built from {', '.join(summary.entity_dumps)}.")
     query = "SELECT relation, count(*) AS facts FROM facts GROUP BY relation ORDER BY 2 DESC LIMIT 10"
     if has_windows:
         query = "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut"

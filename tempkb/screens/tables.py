@@ -27,7 +27,7 @@ def print_tables() -> None:
         tables.append((table.name, n_rows, form, table.meaning))
     _print_list(("table", "rows", "kind", "meaning"), tables)
     _print_list(("view", "meaning"), [(view.name, view.meaning) for view in store.views.values()])
-    console().print("One of them, its columns and a query: tempkb tables NAME", highlight=False)
+    console().print("One of them, its columns and a query: tempkb tables NAME")
 
 
 def print_table(name: str) -> None:
@@ -43,7 +43,7 @@ def print_table(name: str) -> None:
         near = f"; similar: {', '.join(close)}" if close else ""
         raise SettingsError(f"no table or view {name!r}{near}. List all: tempkb tables")
     declared = known[name]
-    console().print(f"{name}: {declared.meaning}", highlight=False)
+    console().print(f"{name}: {declared.meaning}")
     for line in _facts(store, declared):
         say(line)
     columns = columns_of(store, declared)
@@ -81,7 +81,7 @@ def _print_list(columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> N
     """Print a table whose last column is cut where the line would not fit."""
     out = console()
     bare = grid(columns, [(*row[:-1], "") for row in rows])
-    room = out.width_or(_WIDTH) - bare.width() + len(columns[-1])
+    room = (out.width if out.is_bounded else _WIDTH) - out.width_of(bare) + len(columns[-1])
     out.print(grid(columns, [(*row[:-1], _cut(str(row[-1]), max(room, _SHORTEST))) for row in rows]))
 
 

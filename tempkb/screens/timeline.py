@@ -7,7 +7,7 @@ from tempkb.api import open_store, unbuilt_cut
 from tempkb.errors import SettingsError
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
-from tempkb.screens.console import console, duration, grid
+from tempkb.screens.console import console, duration, grid, headed
 from tempkb.screens.utf8 import as_utf8
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
@@ -36,10 +36,10 @@ def print_timeline(title: str, day: str | None) -> None:
         out.print(
             grid(("", "revision", "saved", "by", "bytes", "text", "visible", "note"), _rows(log, winner, begin, cut))
         )
-        out.print(_why(winner, store.home.settings.lookback_days), highlight=False)
+        out.print(_why(winner, store.home.settings.lookback_days))
         text = _text(store, winner)
         if text:
-            out.print(f"--- first {_TEXT} characters of the text ---\n{text[:_TEXT]}", highlight=False)
+            out.print(f"--- first {_TEXT} characters of the text ---\n{text[:_TEXT]}")
 
 
 def _window(store: Store, day: str | None) -> Window:
@@ -99,11 +99,8 @@ def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cu
 def _print_head(winner: dict[str, Any], label: str) -> None:
     article = f", article since {winner['article_since']:%Y-%m-%d}" if winner["article_since"] else ", never an article"
     item = f", item {winner['entity_id']}" if winner["entity_id"] else ""
-    console().print_headed(
-        winner["title"],
-        f" (page {winner['page_id']}, namespace {winner['namespace']}{item}{article}) "
-        f"at the cut {winner['cut']}, the end of {label}",
-    )
+    place = f"page {winner['page_id']}, namespace {winner['namespace']}{item}{article}"
+    console().print(headed(winner["title"], f" ({place}) at the cut {winner['cut']}, the end of {label}"))
 
 
 def _why(winner: dict[str, Any], lookback_days: int) -> str:

@@ -38,7 +38,6 @@ from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHO
 from tempkb.screens.again import command_for
 from tempkb.screens.console import say
 from tempkb.screens.failure import tell
-from tempkb.screens.releases import lacking_derived
 from tempkb.store.comparison import Difference, compare
 from tempkb.store.damage import Fault
 from tempkb.store.lake import Lake
@@ -89,9 +88,6 @@ def print_verification(tables: Sequence[str], since: str) -> None:
             lines += _verify_releases(store, unfinished, passed)
             dumps = _verify_dumps(store)
             lines += dumps.faults
-            # A release without prompts is whole as it was built, so this is no fault.
-            for note in lacking_derived(store.home):
-                say(note)
     for line in lines:
         say(line)
     _print_end(verified, dumps, len(lines), time.monotonic() - began)
@@ -100,13 +96,6 @@ def print_verification(tables: Sequence[str], since: str) -> None:
 
 
 def _print_end(verified: Verified, dumps: VerifiedDumps, n_faults: int, seconds: float) -> None:
-    if verified.uncovered:
-        were = "was" if verified.uncovered == 1 else "were"
-        say(
-            f"not covered: {counted(verified.uncovered, 'partition')} {were} written by an earlier tempkb, without "
-            "checksums of pointers and side files, so these could not be compared. To write the checksums, build them "
-            "again: tempkb build --rebuild"
-        )
     n_files, n_bytes = verified.files + dumps.files, verified.bytes + dumps.bytes
     rate = n_bytes / 1e6 / max(seconds, 1e-9)
     read = f"{counted(n_files, 'file')}, {counted(n_bytes, 'byte')}, {seconds:.1f} s, {rate:,.0f} MB/s"

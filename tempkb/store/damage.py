@@ -160,7 +160,7 @@ def refuse(folder: Path, fault: Fault) -> StoredDamageError:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         # A reader may hold a version, or its manifest, that was replaced and collected in the meantime: not damage.
         pointer = (folder.parent / POINTER).read_text("utf-8")
-        if f'"{fault.version}"' in pointer and (f'"{fault.file}"' in pointer or '"sides"' not in pointer):
+        if f'"{fault.version}"' in pointer and f'"{fault.file}"' in pointer:
             write_note(note_path(folder.parents[2], MARK, fault.table, fault.partition), fault)
     advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
     return StoredDamageError(f"{fault}. {advice}")

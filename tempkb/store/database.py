@@ -52,7 +52,6 @@ CREATE TABLE IF NOT EXISTS published (
     table_name VARCHAR, partition VARCHAR, version VARCHAR, rows BIGINT, published_at TIMESTAMPTZ,
     sides VARCHAR, PRIMARY KEY (table_name, partition)
 );
-ALTER TABLE published ADD COLUMN IF NOT EXISTS sides VARCHAR;
 COMMENT ON TABLE published IS 'The version of each partition that this file shows.';
 COMMENT ON COLUMN published.table_name IS 'table to which the partition belongs';
 COMMENT ON COLUMN published.partition IS 'partition key';
@@ -380,7 +379,7 @@ class Database:
             if damage:
                 raise DamagedDatabaseError(damage)
             self._has_books(connection)
-            # A file that an analyst made before us has no such tables; that of an earlier tempkb may lack some.
+            # A file that an analyst made before us has no such tables.
             if not _books_are_whole(connection):
                 with _transaction(connection):
                     _make_books(connection)
@@ -687,11 +686,9 @@ def _comment(connection: duckdb.DuckDBPyConnection, table: Table, kind: str) -> 
     connection.execute("; ".join(comments))
 
 
-def shown_in(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str | None]]:
-    """Return version and hash of side files of each published partition; an earlier tempkb did not note the latter."""
-    books = connection.sql("FROM published")
-    sides = "sides" if "sides" in books.columns else "NULL"
-    rows = books.project(f"table_name, partition, version, {sides}").fetchall()
+def shown_in(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return version and hash of side files of each published partition."""
+    rows = connection.execute("SELECT table_name, partition, version, sides FROM published").fetchall()
     return {(table, partition): (version, sides) for table, partition, version, sides in rows}
 
 

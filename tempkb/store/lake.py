@@ -91,10 +91,7 @@ _FITS: dict[tuple[str, str], bool] = {}
 
 @dataclass(frozen=True)
 class Version:
-    """The version of a partition that `CURRENT` names.
-
-    `sides` is None if an earlier tempkb wrote it, which noted no checksums of side files.
-    """
+    """The version of a partition that `CURRENT` names."""
 
     table: str
     partition: str
@@ -103,7 +100,7 @@ class Version:
     schema: str
     files: tuple[DataFile, ...]
     folder: Path
-    sides: tuple[SideFile, ...] | None = None
+    sides: tuple[SideFile, ...] = ()
 
     def paths(self) -> list[Path]:
         """Return the absolute paths of the data files, in key order, for reading; verifies their checksums first.
@@ -148,12 +145,12 @@ class Version:
 
     def n_bytes(self) -> int:
         """Return the size of all files, side files included."""
-        return sum(file.bytes for file in self.files) + sum(side.bytes for side in self.sides or ())
+        return sum(file.bytes for file in self.files) + sum(side.bytes for side in self.sides)
 
     def sum_of_sides(self) -> str:
-        """Return a hash of exclusions and manifest, which may differ for equal rows; empty if none was noted."""
-        checksums = sorted((side.table, side.sha256) for side in self.sides or ())
-        return hashlib.sha256(json.dumps(checksums).encode()).hexdigest()[:16] if self.sides is not None else ""
+        """Return a hash of exclusions and manifest, which may differ for equal rows."""
+        checksums = sorted((side.table, side.sha256) for side in self.sides)
+        return hashlib.sha256(json.dumps(checksums).encode()).hexdigest()[:16]
 
     def fault(self, file: str, found: str, expected: str) -> Fault:
         """Return a fault of one of the files."""
@@ -171,7 +168,7 @@ class Version:
             found = sum_fault(path, file.bytes, file.sha256, anew=anew) if sums else size_fault(path, file.bytes)
             if found:
                 return self.fault(file.name, *found)
-        for side in self.sides or ():
+        for side in self.sides:
             if found := sum_fault(self.folder / side.name, side.bytes, side.sha256, anew=anew):
                 return self.fault(side.name, *found)
         return None
@@ -180,17 +177,13 @@ class Version:
         """Return the fault of the first file whose size is not the noted one; None if all sizes are right."""
         folder = str(self.folder)
         sizes = [(file.name, file.bytes) for file in self.files]
-        for name, size in (*sizes, *((side.name, side.bytes) for side in self.sides or ())):
+        for name, size in (*sizes, *((side.name, side.bytes) for side in self.sides)):
             if found := size_fault(f"{folder}/{name}", size):
                 return self.fault(name, *found)
         return None
 
     def _side_rows(self, table: str) -> list[dict[str, Any]]:
-        if self.sides is None:
-            path = self.folder / f"{table}.jsonl"
-            named = [path.name] if path.exists() else []
-        else:
-            named = [side.name for side in self.sides if side.table == table]
+        named = [side.name for side in self.sides if side.table == table]
         rows: list[dict[str, Any]] = []
         for name in named:
             try:
@@ -435,7 +428,7 @@ class Lake:
         self._forget_note(HELD, fault.table, fault.partition)
 
     def keep_pointers(self, table: str) -> None:
-        """Copy the pointers of partitions without a copy, which an earlier tempkb or a kill left behind."""
+        """Copy the pointers of partitions without a copy, which a kill left behind."""
         copied = self._held_keys(table)
         if all(key in copied for key in self.keys(table)):
             return
@@ -623,17 +616,15 @@ class Lake:
         """
         folder = version.folder
         if folder.is_dir():
-            fault = replace(version, sides=None).first_fault(sums=True)
+            fault = replace(version, sides=()).first_fault(sums=True)
             if fault is None:
-                version = replace(
-                    version, sides=tuple(_adopt_side(draft, folder, side) for side in version.sides or ())
-                )
+                version = replace(version, sides=tuple(_adopt_side(draft, folder, side) for side in version.sides))
                 shutil.rmtree(draft)
                 return version
             # Left by a process that was killed while deleting it, or damaged since it was written.
             folder.rename(self._make_place_aside(fault, folder.name) / folder.name)
         draft.rename(folder)
-        for name in (*(file.name for file in version.files), *(side.name for side in version.sides or ())):
+        for name in (*(file.name for file in version.files), *(side.name for side in version.sides)):
             carry_sum(draft / name, folder / name)
         return version
 
@@ -708,11 +699,10 @@ def _adopt_side(draft: Path, folder: Path, side: SideFile) -> SideFile:
 
 def _remove_old_sides(version: Version) -> None:
     """Remove manifests of earlier writings of equal rows."""
-    if version.sides is not None:
-        named = {side.name for side in version.sides}
-        for path in version.folder.glob("*.jsonl"):
-            if path.name not in named:
-                path.unlink()
+    named = {side.name for side in version.sides}
+    for path in version.folder.glob("*.jsonl"):
+        if path.name not in named:
+            path.unlink()
 
 
 def _replace_pointer(version: Version) -> None:
@@ -723,9 +713,8 @@ def _replace_pointer(version: Version) -> None:
         "rows": version.rows,
         "schema": version.schema,
         "files": [asdict(file) for file in version.files],
+        "sides": [asdict(side) for side in version.sides],
     }
-    if version.sides is not None:
-        content["sides"] = [asdict(side) for side in version.sides]
     body = json.dumps(content, indent=1).encode()
     folder = version.folder.parent
     pointer = folder / f"{POINTER}.draft"
@@ -744,7 +733,7 @@ _LAST_LINE_BYTES = len(_last_line(b""))
 
 
 def _read_pointer(written: bytes, table: str, partition: str, folder: Path) -> tuple[Version | None, Fault | None]:
-    """Read a pointer; one without a checksum is accepted only if its values make sense."""
+    """Read a pointer, and compare it with the checksum at its end."""
 
     def bad(found: str) -> tuple[None, Fault]:
         return None, Fault(table, partition, POINTER, found, "what tempkb has written there")
@@ -753,14 +742,12 @@ def _read_pointer(written: bytes, table: str, partition: str, folder: Path) -> t
         content = json.loads(written)
     except ValueError:
         return bad("an empty file" if not written.strip() else "invalid JSON")
+    body, line = written[:-_LAST_LINE_BYTES] + b"\n}", written[-_LAST_LINE_BYTES:]
+    if line != _last_line(body):
+        return bad(f"{len(written):,} bytes that do not match their checksum")
     try:
-        # Pointers of earlier versions of tempkb have neither a checksum nor side files.
-        if "sum" in content or "sides" in content:
-            body, line = written[:-_LAST_LINE_BYTES] + b"\n}", written[-_LAST_LINE_BYTES:]
-            if line != _last_line(body):
-                return bad(f"{len(written):,} bytes that do not match their checksum")
         files = tuple(DataFile(**file) for file in content["files"])
-        sides = tuple(SideFile(**side) for side in content["sides"]) if "sides" in content else None
+        sides = tuple(SideFile(**side) for side in content["sides"])
         version = Version(
             table,
             partition,
@@ -775,12 +762,12 @@ def _read_pointer(written: bytes, table: str, partition: str, folder: Path) -> t
         return bad("JSON of another shape")
     if (content.get("table"), content.get("partition")) != (table, partition):
         return bad(f"the pointer of {content.get('table')} {content.get('partition')}")
-    names = [version.version, *(file.name for file in files), *(side.name for side in sides or ())]
+    names = [version.version, *(file.name for file in files), *(side.name for side in sides)]
     for name in names:
         if not isinstance(name, str) or not _SLUG.fullmatch(name):
             return bad(f"the file name {name!r}")
     numbers = [version.rows, *(number for file in files for number in (file.bytes, file.rows))]
-    if not all(isinstance(number, int) for number in [*numbers, *(side.bytes for side in sides or ())]):
+    if not all(isinstance(number, int) for number in [*numbers, *(side.bytes for side in sides)]):
         return bad("JSON of another shape")
     return version, None
 

@@ -76,9 +76,7 @@ def view_files(
 
 
 def declared_rows(paths: Sequence[Path], table: Table) -> list[dict[str, Any]]:
-    """Return the rows of Parquet files in key order, without Arrow; a column that they lack is null.
-
-    Files of an earlier version of tempkb lack the columns that were declared since.
+    """Return the rows of Parquet files in key order, without Arrow.
 
     Args:
         paths: the files; there may be none.
@@ -88,9 +86,7 @@ def declared_rows(paths: Sequence[Path], table: Table) -> list[dict[str, Any]]:
         return []
     columns, order = (", ".join(map(identifier, names)) for names in (table.column_names(), table.key))
     with asking() as memory:
-        rows = memory.execute(
-            f"SELECT {columns} FROM (FROM {parquet(paths)} UNION ALL BY NAME ({table.empty_query})) ORDER BY {order}"
-        ).fetchall()
+        rows = memory.execute(f"SELECT {columns} FROM {parquet(paths)} ORDER BY {order}").fetchall()
     return [dict(zip(table.column_names(), row, strict=True)) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Parquet files with a checksum in each page, which our readers verify. Files without them are read as well.
+"""Parquet files with a checksum in each page, which our readers verify.
 
 DuckDB (2.0.0) ignores these checksums, so those of whole files are verified before it reads them (`Version.paths`).
 """

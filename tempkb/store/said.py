@@ -3,7 +3,7 @@
     <home>/models/NAME.json, <home>/linkers/NAME.json
 
 `words` are those of the request that made it, and `asked` those of the requests that gave it scores. A repair asks for
-just that again. Homes of earlier versions of tempkb have no such files.
+just that again.
 """
 
 import hashlib

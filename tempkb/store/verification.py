@@ -17,14 +17,12 @@ class Verified:
         faults: what is damaged.
         files: number of files that were read, pointers and side files included.
         bytes: their size in all.
-        uncovered: partitions whose pointers were written before pointers had checksums of themselves and of side files.
     """
 
     whole: dict[str, list[Version]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     files: int = 0
     bytes: int = 0
-    uncovered: int = 0
 
 
 def verify_lake(
@@ -69,13 +67,12 @@ def _verify(lake: Lake, table: str, key: str, verified: Verified) -> tuple[Fault
         if again is not None and again.version == version.version:
             break
         # It was replaced while it was read.
-    verified.files += 1 + len(version.files) + len(version.sides or ())
+    verified.files += 1 + len(version.files) + len(version.sides)
     verified.bytes += version.n_bytes()
     if fault is not None:
         refuse(version.folder, fault)
         return fault, None
     lake.confirm(version)
-    verified.uncovered += version.sides is None
     return None, version
 
 

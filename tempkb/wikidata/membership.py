@@ -33,17 +33,7 @@ CERTAIN_TO = f"CASE WHEN end_kind = 'novalue' THEN dump_date ELSE least(coalesce
 """SQL: the earliest day on which it may have ended; the smallest day if the end is not known."""
 
 
-def true_on(day: str, *, certainly: bool = False) -> str:
-    """Return the SQL condition that a row of `facts` holds on a day (an SQL expression)."""
-    return true_within(day, f"CAST({day} + INTERVAL 1 DAY AS DATE)", certainly=certainly)
-
-
 def true_within(start: str, end: str, *, certainly: bool = False) -> str:
     """Return the SQL condition that a row of `facts` holds on some day of [start, end), two SQL expressions."""
     since, until = (CERTAIN_FROM, CERTAIN_TO) if certainly else (POSSIBLE_FROM, POSSIBLE_TO)
     return f"({since} < {end} AND {until} > {start} AND {start} < dump_date)"
-
-
-def known_by(dump_date: str) -> str:
-    """Return the SQL condition that the dump of a day (an SQL expression) contains a row of `fact_versions`."""
-    return f"(coalesce(known_from, {MIN_DAY}) <= {dump_date} AND coalesce(known_to, {MAX_DAY}) > {dump_date})"

@@ -64,8 +64,8 @@ def read_time(time: str, precision: int, calendar: str = "") -> Span:
         TimeError: the value is coarser than a century, out of range, or not a date.
 
     >>> span = read_time("+2020-00-00T00:00:00Z", 9)
-    >>> day_text(span.first), day_text(span.end)
-    ('2020-01-01', '2021-01-01')
+    >>> span.first, span.end
+    (18262, 18628)
     """
     if precision < Precision.CENTURY:
         raise TimeError("coarser than a century")
@@ -82,16 +82,6 @@ def read_time(time: str, precision: int, calendar: str = "") -> Span:
         return Span(_gregorian(year, month, 1), _gregorian(*_month_after(year, month), 1), level)
     first, last = _years(year, level)
     return Span(_gregorian(first, 1, 1), _gregorian(last + 1, 1, 1), level)
-
-
-def day_text(days: int) -> str:
-    """Return a day (days since 1970-01-01) as `YYYY-MM-DD`; 1 BCE is the year 0000, 27 BCE is -0026.
-
-    >>> day_text(0), day_text(read_time("-0027-01-16T00:00:00Z", 11, JULIAN).first)
-    ('1970-01-01', '-0026-01-14')
-    """
-    year, month, day = _civil(days)
-    return f"{year:05}-{month:02}-{day:02}" if year < 0 else f"{year:04}-{month:02}-{day:02}"
 
 
 def _parts(time: str) -> tuple[int, int, int]:
@@ -158,15 +148,3 @@ def _julian(year: int, month: int, day: int) -> int:
 
 def _day_of_year(month: int, day: int) -> int:
     return (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-
-
-def _civil(days: int) -> tuple[int, int, int]:
-    """Year, month and day of days since 1970-01-01, in the proleptic Gregorian calendar."""
-    shifted = days + _EPOCH_GREGORIAN
-    era, of_era = divmod(shifted, 146_097)
-    year = (of_era - of_era // 1_460 + of_era // 36_524 - of_era // 146_096) // 365
-    of_year = of_era - (365 * year + year // 4 - year // 100)
-    number = (5 * of_year + 2) // 153
-    day = of_year - (153 * number + 2) // 5 + 1
-    month = number + (3 if number < 10 else -9)
-    return year + era * 400 + (month <= 2), month, day

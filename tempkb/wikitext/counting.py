@@ -113,3 +113,35 @@ def words_in(text: str) -> Iterator[re.Match[str]]:
 def split_words(text: str) -> list[str]:
     """Return the words of a text, each with the punctuation that touches it."""
     return _WORD.findall(text) if has_unspaced(text) else text.split()
+
+
+def words_before(text: str, end: int, n: int) -> str:
+    """Return the last `n` words of text[:end], with the white space between and after them.
+
+    >>> words_before("one two three host", 14, 2)
+    'two three '
+    """
+    # Words are short, so a piece of the text is enough, unless there is no white space.
+    begin = max(0, end - 24 * n)
+    piece = text[begin:end]
+    starts = [word.start() for word in words_in(piece)]
+    if begin and len(starts) <= n:
+        piece = text[:end]
+        starts = [word.start() for word in words_in(piece)]
+    return piece[starts[-n] :] if len(starts) > n else piece
+
+
+def words_behind(text: str, start: int, n: int) -> str:
+    """Return the first `n` words of text[start:], with the white space before and between them.
+
+    >>> words_behind("host one two three", 4, 2)
+    ' one two'
+    """
+    # A piece is enough if it contains one word more than wanted.
+    for piece in (text[start : start + 24 * n], text[start:]):
+        end = 0
+        for number, word in enumerate(words_in(piece)):
+            if number == n:
+                return piece[:end]
+            end = word.end()
+    return text[start:]

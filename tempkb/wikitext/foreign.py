@@ -7,7 +7,6 @@ from tempkb.wikitext.numbers import grouped
 from tempkb.wikitext.template_tables import own_table
 
 _DAY = re.compile(r"\d{1,2}(?:er|º|ª)?")
-_ROMAN = re.compile(r"\b[ivxlc]+(?=e|er|ère|re)?", re.IGNORECASE)
 
 
 def quantity(call: Call) -> str:

@@ -7,9 +7,10 @@ from unittest import mock
 
 import pytest
 
-from tempkb.benchmarks.export_folder import SUMS, export_folder, verified_files
+from tempkb.benchmarks.export_folder import SUMS, export_folder
 from tempkb.errors import SettingsError
 from tempkb.store.locks import LockTimeoutError
+from tempkb_tests.benchmarks.exports import verified_files
 
 
 def one_row(target):

@@ -1,6 +1,5 @@
 """Prompts in the life of a release: with the demo's releases, in those from before there were prompts, in exports."""
 
-import json
 import shutil
 from collections import defaultdict
 
@@ -9,10 +8,8 @@ import pytest
 import tempkb
 from tempkb.api import open_store
 from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
-from tempkb.benchmarks.register import entry_path
-from tempkb.rooms import BENCHMARKS
-from tempkb.settings import load_home
 from tempkb_tests.conftest import run_tempkb
 
 PROMPTS = {one.name: one.prompting.table for one in BENCHMARKS if one.prompting}
@@ -30,43 +27,6 @@ def home(demo_home, tmp_path, monkeypatch):
 def versions(name):
     lake = open_store().lake
     return {one.partition: one.version for one in lake.versions(name)}
-
-
-def without_prompts(name, table, kept=()):
-    """Make a release one that an earlier version built: without prompts, and without a record of them."""
-    store = open_store()
-    for partition in versions(table):
-        if partition not in kept:
-            store.lake.remove(table, partition)
-    path = entry_path(load_home(), name)
-    entry = json.loads(path.read_text("utf-8"))
-    entry["held"] = {place: one for place, one in entry["held"].items() if not place.startswith(table)}
-    path.write_text(json.dumps(entry), "utf-8")
-    store.publish()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "table", "kept"),
-    [
-        ("demo-quarters", "dynamic_templama_prompts", ()),
-        # A run that was to add them was killed in the meantime.
-        ("demo-quarters", "dynamic_templama_prompts", ("demo-quarters.2021-01-01",)),
-        ("demo-cloze", "ecbd_prompts", ()),
-    ],
-)
-def test_a_release_from_before_there_were_prompts_gets_them(home, name, table, kept):
-    before = versions(table)
-    without_prompts(name, table, kept)
-    words = f"release {name} has no prompts, which models are scored on, since an earlier version of tempkb built it"
-    assert words in run_tempkb(home, "status").stdout
-    verified = run_tempkb(home, "verify")
-    assert words in verified.stdout
-    assert "All is well" in verified.stdout
-    run_tempkb(home, "release", "finish", name)
-    assert versions(table) == before
-    assert "has no prompts" not in run_tempkb(home, "status").stdout
-    assert "has no prompts" not in run_tempkb(home, "verify").stdout
 
 
 @pytest.mark.slow

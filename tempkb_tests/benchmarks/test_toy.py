@@ -38,11 +38,11 @@ def tree(tmp_path_factory):
         shutil.copytree(ROOT / name, tree / name, ignore=ignored)
     for name in ("tempkb_tests/__init__.py", "tempkb_tests/docs.py", "tempkb_tests/benchmarks/__init__.py"):
         shutil.copy(ROOT / name, tree / name)
-    rooms = tree / "tempkb/rooms.py"
-    text = rooms.read_text("utf-8")
+    declared = tree / "tempkb/benchmarks/declared.py"
+    text = declared.read_text("utf-8")
     assert text.count(LINE) == 1
     imported = "from tempkb_tests.benchmarks.toy.benchmark import TOY\n"
-    rooms.write_text(imported + text.replace(LINE, f"{LINE[:-1]}, TOY)"), "utf-8")
+    declared.write_text(imported + text.replace(LINE, f"{LINE[:-1]}, TOY)"), "utf-8")
     return tree
 
 

@@ -4,7 +4,6 @@ import json
 import shutil
 import threading
 import time
-from dataclasses import replace
 from unittest import mock
 
 import duckdb
@@ -311,25 +310,6 @@ def test_the_rows_of_one_release_are_no_affair_of_another(store):
         "other": [],
         "goo": [],
     }
-
-
-def test_a_promise_about_a_column_that_an_earlier_version_did_not_write_is_told_in_words(store):
-    build(store, "new", 1)
-    store.write(
-        replace(ROWS, columns=(*_COLUMNS[:2], CUT), key=("release",)),
-        "old.2022-01-01",
-        [rows_of("old", 1).drop_columns("n")],
-        Provenance(),
-    )
-    store.write(TOLD, "old", [own_row("old", 1)], Provenance())
-    with pytest.raises(ContractError) as refused:
-        broken(store, PROMISE, ["old"])
-    assert str(refused.value) == (
-        "release 'old': was built by an earlier version of tempkb, and its rows has no column n, so its promise "
-        "rows_are_positive cannot be checked. You can keep it as it is, and build the same release again under "
-        "another --name, as `tempkb release --help` shows"
-    )
-    assert broken(store, PROMISE, ["new"]) == []
 
 
 @pytest.fixture(scope="module")

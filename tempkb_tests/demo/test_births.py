@@ -9,7 +9,7 @@ import pytest
 
 from tempkb.demo.births import write_births
 from tempkb.demo.facts import Facts
-from tempkb.demo.model import NAMESPACES, Clock, quarters
+from tempkb.demo.pages import NAMESPACES, Clock, quarters
 from tempkb.demo.stories import Pages
 from tempkb.demo.wikidata import entities
 from tempkb.demo.world import make_world
@@ -272,7 +272,7 @@ def test_one_seed_gives_one_world_and_another_seed_others():
     def made(seed):
         clock = Clock(quarters(9))
         pages, facts = Pages(clock, 1), Facts()
-        births = write_births(pages, clock, facts, seed)
+        births = write_births(pages, facts, seed)
         return json.dumps([births, pages.made, facts], default=repr)
 
     assert made(7) == made(7)

@@ -199,8 +199,8 @@ def test_23_what_was_heard_late_and_what_was_corrected(store, world):
     rows = plain_rows(store.read("fact_versions"))
     known = {(row["fact_id"], str(row["valid_from"])): (row["known_from"], row["known_to"]) for row in rows}
     second = date(2024, 4, 1)
-    late = next(one for one in world.facts.of_story("late") if one.entered)
-    wrong, right = world.facts.of_story("corrected")[1:]
+    late = next(one for one in world.facts.statements if one.story == "late" and one.entered)
+    wrong, right = [one for one in world.facts.statements if one.story == "corrected"][1:]
     assert wrong.guid == right.guid
     assert known[late.guid, "2023-07-12"] == (second, None)
     assert known[wrong.guid, "2021-10-07"] == (None, second)

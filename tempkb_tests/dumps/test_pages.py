@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.demo.export import write_dump
-from tempkb.demo.model import Page
+from tempkb.demo.pages import Page
 from tempkb.demo.world import make_world
 from tempkb.dumps import pages as pages_module
 from tempkb.dumps.catalogue import Dump, DumpFile, find_dumps

@@ -23,7 +23,7 @@ from tempkb.jobs import Summary
 from tempkb.linking import linkers
 from tempkb.linking.encoders import load_encoder
 from tempkb.linking.inputs import EntityText, MentionText
-from tempkb.linking.known import known_linker, known_linkers
+from tempkb.linking.known import known_linker
 from tempkb.linking.linkers import add_linker, train_linker
 from tempkb.linking.mending import command_of, mend_in_words
 from tempkb.linking.requests import LinkRequest, default_name, linker_request
@@ -363,19 +363,6 @@ def test_weights_that_could_hold_code_are_not_added(store, tmp_path):
     assert known_linker(store.lake, "zero") is None
 
 
-def test_a_row_of_an_earlier_version_lacks_what_was_declared_since(store, monkeypatch):
-    earlier = replace(LINKERS, columns=tuple(one for one in LINKERS.columns if one.name != "validation_accuracy"))
-    columns = {"kind": "sentence-encoder", "checkpoint": "x", "dim": 2, **dict.fromkeys(DIGESTS, "0")}
-    row = dict.fromkeys(earlier.column_names()) | {"linker": "old", **columns}
-    store.write(earlier, "old", [pa.Table.from_pylist([row], earlier.schema)], Provenance())
-    assert known_linker(store.lake, "old") == {**row, "validation_accuracy": None}
-    # The order of the columns is that of the declaration, as the screens show it.
-    assert list(known_linker(store.lake, "old")) == LINKERS.column_names()
-    small_home.hand_made_linker(store, monkeypatch, "young", validation_accuracy=0.5)
-    found = {one["linker"]: one["validation_accuracy"] for one in known_linkers(store.lake)}
-    assert found == {"old": None, "young": 0.5, "bm25": None, "prior": None}
-
-
 def typed(command):
     """The request that a command of `tempkb linker train` makes, which is typed without being run."""
     with mock.patch("tempkb.linker_runs.train", return_value=([], Summary())) as asked:
@@ -406,7 +393,7 @@ def test_the_command_that_trains_a_linker_again_asks_for_the_same(store, taught,
 
 def test_the_command_of_a_linker_of_seed_zero_trains_no_other_one():
     row = {"linker": "zero", "kind": "bi-encoder", "release": "r", "cut": "2022-01-01", "seed": 0, "base": None}
-    row |= {"preset": "one of an earlier version", "recipe": "{}", "trained_from": None}
+    row |= {"preset": "another one", "recipe": "{}", "trained_from": None}
     assert " --seed 0 " in command_of(row)
 
 

@@ -5,8 +5,8 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
+from tempkb.benchmarks.linkable import pools
 from tempkb.benchmarks.register import write_entry
-from tempkb.benchmarks.tempel import pools
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ContractError, ModelError, SettingsError
 from tempkb.linking import scoring, vectors

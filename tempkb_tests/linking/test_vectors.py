@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.benchmarks.tempel.entity_texts import DESCRIBED, text_sha256
+from tempkb.benchmarks.linkable.texts import DESCRIBED, text_sha256
 from tempkb.errors import ContractError
 from tempkb.linking import vectors
 from tempkb.linking.candidates import Candidates, digests_of, of_release

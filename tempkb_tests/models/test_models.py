@@ -192,7 +192,7 @@ def test_a_row_that_is_not_what_was_said_is_named_and_written_again(home_folder,
     assert end.startswith("1 fault found")
     model(home_folder, "add", "tiny")
     assert published(home_folder) == before
-    # A damaged file is written again from the row, as is that of a home of an earlier version.
+    # A damaged file or missing file is written again from the row.
     whole = said.read_bytes()
     said.write_bytes(whole.replace(b"2020-01-01", b"2022-01-01"))
     line, end = run_tempkb(home_folder, "verify", check=False).stdout.splitlines()

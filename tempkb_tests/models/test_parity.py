@@ -5,12 +5,12 @@ import math
 import pytest
 
 from tempkb.models.batching import Limits
-from tempkb.models.scorers import TEMPLATES
+from tempkb.models.families import TRAITS
 from tempkb.models.scoring import Scorer
 from tempkb_tests.models import oracle
 from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, tiny
 
-CASES = [(name, template) for name, kind in KINDS.items() for template in TEMPLATES[kind.family]]
+CASES = [(name, template) for name, kind in KINDS.items() for template in TRAITS[kind.family].templates]
 
 
 def expected(name, template, prompt):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tempkb.models.scorers import READS_BEYOND, TEMPLATES
+from tempkb.models.families import TRAITS
 from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
 from tempkb_tests.models.test_parity import expected
@@ -59,5 +59,5 @@ def test_a_tokenizer_that_keeps_the_periods_apart_reads_both():
 
 
 def test_templates_that_read_beyond_the_target_are_templates():
-    assert all(set(READS_BEYOND[family]) <= set(TEMPLATES[family]) for family in TEMPLATES)
-    assert {kind.family for kind in KINDS.values()} == set(READS_BEYOND)
+    assert all(set(one.reads_beyond) <= set(one.templates) for one in TRAITS.values())
+    assert {kind.family for kind in KINDS.values()} == set(TRAITS)

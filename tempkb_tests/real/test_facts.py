@@ -12,13 +12,13 @@ import duckdb
 import pytest
 
 from tempkb.api import open_store
-from tempkb.benchmarks.dynamic_templama.released_changes import Query, count_changes, released_changes
+from tempkb.benchmarks.dynamic_templama.released_changes import Query, released_changes
 from tempkb.benchmarks.dynamic_templama.views import share_lost, split_shares
 from tempkb.benchmarks.fact_queries.records import read_records, records_of
 from tempkb.benchmarks.fact_queries.templates import template_set
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
+from tempkb.benchmarks.templama.stale_answers import stale_answers
 from tempkb.dumps.entities import name_entities
-from tempkb.results.stale_answers import stale_answers
 from tempkb.store.plain import plain_rows
 from tempkb.wikidata.building import read_dump
 from tempkb.wikidata.membership import true_within
@@ -204,7 +204,9 @@ def test_the_released_rule_of_changes_gives_the_released_counts():
         by_year = defaultdict(list)
         for record in released():
             by_year[int(record["date"])].append(Query(key(record), [one["name"] for one in record["answer"]]))
-        found = {str(year): count_changes(released_changes(by_year[year - 1], by_year[year])) for year in YEARS[1:]}
+        changes = {str(year): list(released_changes(by_year[year - 1], by_year[year])) for year in YEARS[1:]}
+        kinds = ("unchanged", "updated", "new", "deleted")
+        found = {year: {kind: sum(one == kind for one, *_ in some) for kind in kinds} for year, some in changes.items()}
         assert found == golden[name]
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import tempkb
-from tempkb.benchmarks.tempel.selection import words_before, words_behind
 from tempkb.store.memory import in_memory
+from tempkb.wikitext.counting import words_before, words_behind
 from tempkb_tests.conftest import run_tempkb
 
 FOLDER = os.environ.get("TEMPKB_REAL_DATA")

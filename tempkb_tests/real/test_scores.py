@@ -20,7 +20,7 @@ import torch
 from tempkb.benchmarks.ecbd.records import probe_record, read_records
 from tempkb.models.loading import loaded
 from tempkb.models.rows import Plan
-from tempkb.models.scoring import Scorer, planner_of
+from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
 from tempkb_tests.bench.scoring import minicons_scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
@@ -118,7 +118,7 @@ def facts():
 
 def asked(model, template, prompts):
     """The row of each prompt, or None."""
-    planner = planner_of(model, template)
+    planner = model.planner(template)
     texts = model.tokenize([planner.text(prompt) for prompt in prompts])
     plans = [planner.plan(prompt, tokens) for prompt, tokens in zip(prompts, texts, strict=True)]
     return [plan.rows[0] if isinstance(plan, Plan) else None for plan in plans]

@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.results.knowing import known_of
 from tempkb.results.plots import levels_figure
 from tempkb.results.questions import ModelScores, Question, Scored
 from tempkb.results.tabling import as_csv, as_latex, cells_of
 
+AGGREGATES = {
+    one.reading.aggregate.name: one.reading.aggregate for one in BENCHMARKS if one.reading and one.reading.aggregate
+}
 WINDOW, EARLIER = (date(2023, 1, 1), date(2024, 1, 1)), (date(2020, 1, 1), date(2021, 1, 1))
 
 
@@ -45,7 +49,8 @@ def model(name, window, earlier, *, scorer="causal.span_end-1.f32", tokenizer="t
 
 
 def ask(*models, aggregate="prefers_new", first_day=date(2015, 1, 1), n_asked=60, n_earlier=60):
-    return known_of([Question(aggregate, "r", WINDOW, EARLIER, False, n_asked, 0, n_earlier, first_day, models)])
+    asked = Question(AGGREGATES[aggregate], "r", WINDOW, EARLIER, False, n_asked, 0, n_earlier, first_day, models)
+    return known_of([asked])
 
 
 def test_a_difference_and_what_could_be_detected_are_those_of_the_formulas():

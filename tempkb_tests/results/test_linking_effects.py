@@ -21,7 +21,7 @@ from tempkb.results.linking_effects import (
     effect_between,
     effect_of,
 )
-from tempkb.results.statistics import Estimate, crossed_bootstrap, equivalence
+from tempkb.statistics import Estimate, crossed_bootstrap, equivalence
 from tempkb.store.drafts import Provenance
 
 Y1, Y2 = date(2022, 1, 1), date(2023, 1, 1)

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from tempkb.results.stale_answers import stale_answers
+from tempkb.benchmarks.templama.stale_answers import stale_answers
 from tempkb_tests.results.worlds import GPT, Q1, Q2, Q3, Q4, Cloze, Facts, clustered, figures
 
 EXP = math.exp

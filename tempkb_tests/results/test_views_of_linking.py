@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from scipy.stats import t
 
-from tempkb.results.clustered_sql import t_975_of
 from tempkb.results.linking import VIEWS
 from tempkb.results.linking_sql import KS
+from tempkb.sql_estimates.clustered_sql import t_975_of
 from tempkb.store.memory import in_memory
 from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
 from tempkb_tests.results.test_every_row import BASE, check_linking

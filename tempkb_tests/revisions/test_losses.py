@@ -179,7 +179,6 @@ def test_texts_that_are_gone_though_nothing_was_noted_are_missed(built, tmp_path
     store, windows, dump = built
     read_again(store, dump, windows, windows)
     assert lacking(store, tmp_path) == {}
-    # As an earlier tempkb has left it where a pointer was deleted and a window rebuilt.
     store.forget(PAGE_WIKITEXTS, QUARTER, "revision_id", pa.array([21]), Provenance())
     assert lacking(store, tmp_path) == {QUARTER: {"2020-10-01": 1, "2021-01-01": 1}}
 

@@ -5,7 +5,7 @@ import os
 import torch
 
 from tempkb.api import open_store
-from tempkb.rooms import BENCHMARKS
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.scores import shards
 from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import ContractError
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.checking import PROMISES
 from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model

@@ -6,13 +6,13 @@ import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import DesignError, ModelError, SettingsError
 from tempkb.models import checkpoints
 from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of as model_request
 from tempkb.prompts import Prompt
 from tempkb.removal import of_model, remove
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores import scoring, shards, showing
 from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model
@@ -21,11 +21,10 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.said import read_said
 from tempkb.store.store import inputs_of
-from tempkb_tests.benchmarks.fact_queries.worlds import DAY, TEMPLAMA, players, quiet, release
+from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
 from tempkb_tests.conftest import run_script
 from tempkb_tests.models.test_parity import expected
 from tempkb_tests.scores.dying import DEATHS
-from tempkb_tests.wikidata.items import item, read_home
 
 UNDATED = {"undated", "no_subject", "object_last", "no_subject_object_last"}
 
@@ -420,69 +419,3 @@ def test_scores_of_other_files_are_never_added_to(store, add, saved):
     with pytest.raises(ModelError, match=r"were made with other files \(weights_sha256, .* tempkb model rm t5$"):
         score(store, name)
     assert files(store) == before
-
-
-@pytest.fixture
-def with_periods(tmp_path, monkeypatch):
-    """A home in which Ada leaves Reed for Moss F.C., whose period comes before that of the sentence."""
-    people = players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q103", "2019-07-01", "")])
-    club = item("Q103", "Moss F.C.", "Moss F.C.")
-    store = read_home(tmp_path, monkeypatch, {DAY: [*(one for one in people if one["id"] != "Q103"), club]})
-    release(store, windows="2019-01-01..2020-01-01")
-    return store
-
-
-def as_an_earlier_tempkb_left_them(store, template):
-    """All rows that are not scored, or that have two periods, as not_alignable without a further word; their ids."""
-    (version,) = [one for one in store.lake.versions("prompt_scores") if f".{template}-" in one.partition]
-    wanted, old = prompts(store), []
-    for row in rows(store, scorer=version.partition.partition("--")[2]).values():
-        if row["status"] != "scored" or wanted[row["prompt_id"]].with_one_period:
-            none = dict.fromkeys(("log_prob_nats", "n_tokens", "n_chars", "rank"))
-            row |= {**none, "status": "not_alignable", "token_ids": [], "token_log_probs": []}
-        old.append(row)
-    table = pa.Table.from_pylist(sorted(old, key=lambda row: row["prompt_id"]), PROMPT_SCORES.schema)
-    store.write(PROMPT_SCORES, version.partition, [table], Provenance(inputs_of(version)))
-    return {key for key, prompt in wanted.items() if prompt.with_one_period}
-
-
-@pytest.mark.slow
-def test_rows_of_names_with_periods_that_an_earlier_version_left_out_are_asked_for_once_more(with_periods, add):
-    store = with_periods
-    name = add(store, "roberta")
-    score(store, name)
-    before = rows(store)
-    asked = as_an_earlier_tempkb_left_them(store, "answer_l2r")
-    assert {row["status"] for key, row in rows(store).items() if key in asked} == {"not_alignable"}
-    (done,) = score(store, name).values()
-    assert done.n_new == len(asked) > 1
-    after = rows(store)
-    for key, row in after.items():
-        assert row["status"] == "scored"
-        if key in asked:
-            # In other company than before.
-            assert row["log_prob_nats"] == pytest.approx(before[key]["log_prob_nats"], rel=1e-5)
-        else:
-            assert row == before[key]
-    assert {one.n_new for one in score(store, name).values()} == {0}
-
-
-@pytest.mark.slow
-def test_what_has_no_score_with_one_period_either_is_not_asked_for_again(with_periods, add):
-    store = with_periods
-    name = add(store, "roberta")
-    score(store, name, scorer="probing")
-    asked = as_an_earlier_tempkb_left_them(store, "probing")
-    (done,) = score(store, name, scorer="probing").values()
-    assert done.n_new == len(asked) > 1
-    assert {rows(store)[key]["n_tokens"] for key in asked} == {0}
-    assert {one.n_new for one in score(store, name, scorer="probing").values()} == {0}
-
-
-@pytest.mark.slow
-def test_where_the_end_of_a_name_counts_its_row_stays(with_periods, add):
-    store = with_periods
-    name = add(store, "bart")
-    score(store, name)
-    assert as_an_earlier_tempkb_left_them(store, "span_end")
-    assert {one.n_new for one in score(store, name).values()} == {0}

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tempkb.results.statistics import Estimate
 from tempkb.screens.linking import print_effects
 from tempkb.screens.results import _effect_cells, _levels
+from tempkb.statistics import Estimate
 
 EFFECT = {
     "release": "r",

@@ -8,37 +8,16 @@ from click.testing import CliRunner
 
 from tempkb import release_runs
 from tempkb.api import open_store
-from tempkb.benchmarks import register
-from tempkb.benchmarks.ecbd.benchmark import ECBD
-from tempkb.benchmarks.register import COMMAND, alone, mark_built, write_entry
+from tempkb.benchmarks.register import COMMAND, alone, mark_built
 from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main
 from tempkb.jobs import Summary
-from tempkb.screens.releases import lacking_derived
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
-
-
-def test_releases_that_lack_a_derived_table_are_named_and_each_entry_is_read_once(home_folder):
-    home = load_home()
-    for name, held, is_built in [
-        ("old", ["ecbd_entities old"], True),
-        ("whole", ["ecbd_entities whole", *(f"{one.table.name} whole" for one in ECBD.derived)], True),
-        ("begun", [], False),
-    ]:
-        write_entry(home, ECBD.name, name, {"design": {}})
-        if is_built:
-            mark_built(home, name, dict.fromkeys(held, "1"))
-    (home.path / "releases" / "odd.json").write_text("{}", "utf-8")
-    with mock.patch.object(register, "_read", wraps=register._read) as read:
-        said = lacking_derived(home)
-    assert [line.split(",")[0] for line in said] == [f"release old has no {one.what}" for one in ECBD.derived]
-    assert len(said) > 0
-    assert read.call_count == 4
 
 
 def test_a_release_that_is_not_finished_is_named_with_what_to_type(home_folder, capsys):

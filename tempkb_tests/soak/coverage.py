@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempkb.results.statistics import Estimate, change, clustered_mean, macro_change, macro_mean, proportion
+from tempkb.statistics import Estimate, change, clustered_mean, macro_change, macro_mean, proportion
 
 Draw = Callable[[np.random.Generator, int], tuple[Estimate, float]]
 SPREAD, WIDE_SPREAD = 0.5, 1.0

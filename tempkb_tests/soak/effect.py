@@ -18,7 +18,7 @@ from typing import Any
 from unittest import mock
 
 from tempkb.api import open_store
-from tempkb.demo_models.effect_reading import write_demo_effect
+from tempkb.demo.models.effect_reading import write_demo_effect
 from tempkb.store.store import read_files
 from tempkb_tests.conftest import run_tempkb
 

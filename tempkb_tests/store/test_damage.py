@@ -18,6 +18,7 @@ from tempkb.settings import load_home
 from tempkb.store import damage
 from tempkb.store.comparison import compare
 from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.lake import _last_line
 from tempkb.store.locks import Patience
 from tempkb.store.opening import DamagedDatabaseError
 from tempkb.store.parquet import open_parquet, read_parquet
@@ -89,25 +90,14 @@ def test_a_pointer_that_tempkb_did_not_write_is_no_pointer(store, written):
 def test_a_pointer_names_files_of_its_own_folder_only(store, name):
     version = write(store)
     said = json.loads(pointer(version).read_text())
-    # As an earlier tempkb wrote it, without sums of its own: only the names tell.
-    del said["sum"], said["sides"]
+    # Its checksum is right, so that only the names tell.
+    del said["sum"]
     said["files"][0]["name"] = name
-    pointer(version).write_text(json.dumps(said))
+    body = json.dumps(said, indent=1).encode()
+    pointer(version).write_bytes(body.removesuffix(b"\n}") + _last_line(body))
     (fault,) = store.faults()
     assert fault.found == f"the file name {name!r}"
     assert store.lake.files("towns") == []
-
-
-def test_a_pointer_of_an_earlier_version_is_read_and_said_not_to_be_covered(store):
-    version = write(store)
-    said = json.loads(pointer(version).read_text())
-    del said["sum"], said["sides"]
-    pointer(version).write_text(json.dumps(said, indent=1) + "\n")
-    verified = verify_lake(again().lake, ["towns"], None)
-    assert (verified.faults, verified.uncovered) == ([], 1)
-    assert store.read("exclusions")["n"].to_pylist() == [2]
-    write(store)
-    assert verify_lake(store.lake, ["towns"], None).uncovered == 0
 
 
 @pytest.mark.parametrize("harm", ["cut", "gone", "no folder"])
@@ -257,15 +247,13 @@ def test_publication_leaves_a_damaged_partition_out_and_names_it(store):
 def test_pages_carry_sums_and_our_readers_compare_them(store):
     version = write(store)
     path = version.places()[0]
-    good = read_parquet(path)
+    assert read_parquet(path).num_rows > 0
     place = pq.ParquetFile(path).metadata.row_group(0).column(2)
     flip(path, place.dictionary_page_offset + place.total_compressed_size - 3)
     with pytest.raises(OSError, match="CRC"):
         read_parquet([path])
     with pytest.raises(OSError, match="CRC"), open_parquet(path) as file:
         file.read_row_group(0)
-    pq.write_table(good, path, write_page_checksum=False)
-    assert read_parquet(path).equals(good), "files of earlier versions have no sums and are read all the same"
 
 
 def test_the_duckdb_file_is_compared_row_by_row(store):

@@ -84,26 +84,6 @@ def test_equal_rows_from_other_files_bring_their_manifest(store):
     assert store.publish().done == 0
 
 
-def test_a_file_whose_books_do_not_tell_of_manifests_is_brought_up_to_date_once(store):
-    write(store, "north", 1)
-    store.publish()
-    with duckdb.connect(str(store.database.path)) as connection:
-        connection.execute("CREATE TABLE aside AS SELECT * EXCLUDE (sides) FROM published")
-        connection.execute("DROP TABLE published")
-        connection.execute(
-            "CREATE TABLE published (table_name VARCHAR, partition VARCHAR, version VARCHAR, rows BIGINT, "
-            "published_at TIMESTAMPTZ, PRIMARY KEY (table_name, partition))"
-        )
-        connection.execute("COMMENT ON TABLE published IS 'Which version of each partition this file shows.'")
-        connection.execute("INSERT INTO published FROM aside")
-        connection.execute("DROP TABLE aside")
-    with store.database.reading() as connection:
-        assert len(store.database.pending(connection)) == 1
-    assert store.publish().done == 1
-    assert store.publish().done == 0
-    assert shown(store) == [("north", 1, 1)]
-
-
 def test_bulk_tables_and_tables_of_too_many_rows_are_views(store):
     write(store, "north", 3)
     write(store, "south", 3)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import tempkb.wikidata
-from tempkb.wikidata.membership import known_by, true_on, true_within
+from tempkb.wikidata.membership import true_within
 from tempkb_tests.wikidata.items import item, read_home, said
 
 Q1, Q2 = "2019-01-01", "2019-04-01"
@@ -96,22 +96,12 @@ def test_no_window_lies_beyond_the_dump(facts, conditions):
 
 
 def test_true_on_a_day(facts):
-    by_day = {day: holds(facts, true_on(f"DATE '{day}'")) for day in ("2019-05-10", "2019-05-11")}
+    def true_on(day, **how):
+        return holds(facts, true_within(f"DATE '{day}'", f"DATE '{day}' + 1", **how))
+
+    by_day = {day: true_on(day) for day in ("2019-05-10", "2019-05-11")}
     ended_that_day = {f"Q1${n:04}" for n, row in enumerate(TABLE) if row[1] == "2019-05-10"}
     assert set(by_day["2019-05-10"]) - set(by_day["2019-05-11"]) == ended_that_day
-    certain = holds(facts, true_on("DATE '2019-12-31'", certainly=True))
+    certain = true_on("2019-12-31", certainly=True)
     # Begun in 2019, on its last day at the latest, and not over before 2020: rows 2, 6, 7, 12 and 16.
     assert certain == ["Q1$0002", "Q1$0006", "Q1$0007", "Q1$0012", "Q1$0016"]
-
-
-def test_known_by_a_dump():
-    with duckdb.connect() as connection:
-        connection.execute(
-            "CREATE TABLE v AS SELECT * FROM (VALUES ('always', NULL, NULL), ('until', NULL, DATE '2020-04-01'), "
-            "('since', DATE '2020-04-01', NULL)) AS v(name, known_from, known_to)"
-        )
-        known = {
-            day: [row[0] for row in connection.execute(f"SELECT name FROM v WHERE {known_by(day)}").fetchall()]
-            for day in ("DATE '2020-01-01'", "DATE '2020-04-01'")
-        }
-    assert list(known.values()) == [["always", "until"], ["always", "since"]]

@@ -1,11 +1,12 @@
 """From qualifiers to stretches of days."""
 
 import msgspec
+import numpy as np
 import pytest
 
 from tempkb.wikidata.decoding import Qualifiers
 from tempkb.wikidata.statements import earliest, intervals_of
-from tempkb.wikidata.times import Precision, Span, day_text, read_time
+from tempkb.wikidata.times import Precision, Span, read_time
 from tempkb_tests.wikidata.items import time
 
 
@@ -18,7 +19,7 @@ def told(start=(), end=(), point=()):
     return [
         (
             *(
-                None if day is None else day_text(day)
+                None if day is None else str(np.datetime64(day, "D"))
                 for day in (one.valid_from, one.valid_to, one.certain_from, one.certain_to)
             ),
             one.start.kind,

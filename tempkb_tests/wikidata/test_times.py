@@ -2,9 +2,10 @@
 
 from datetime import date
 
+import numpy as np
 import pytest
 
-from tempkb.wikidata.times import JULIAN, Precision, TimeError, day_text, read_time
+from tempkb.wikidata.times import JULIAN, Precision, TimeError, read_time
 
 # The first eight stand in real dumps of 2014 and 2017.
 CASES = [
@@ -35,10 +36,15 @@ CASES = [
 ]
 
 
+def days(text):
+    """Days since 1970-01-01 as NumPy counts them; 1 BCE is the year 0000."""
+    return int(np.datetime64(text, "D").astype(int))
+
+
 @pytest.mark.parametrize(("time", "precision", "first", "end", "level"), CASES)
 def test_times_are_stretches_of_days(time, precision, first, end, level):
     span = read_time(time, precision)
-    assert (day_text(span.first), day_text(span.end), span.precision) == (first, end, Precision[level])
+    assert (span.first, span.end, span.precision) == (days(first), days(end), Precision[level])
 
 
 @pytest.mark.parametrize(
@@ -54,11 +60,11 @@ def test_times_are_stretches_of_days(time, precision, first, end, level):
     ],
 )
 def test_days_of_the_julian_calendar_are_converted(time, expected):
-    assert day_text(read_time(time, 11, f"http://www.wikidata.org/entity/{JULIAN}").first) == expected
+    assert read_time(time, 11, f"http://www.wikidata.org/entity/{JULIAN}").first == days(expected)
 
 
 def test_years_of_the_julian_calendar_stay_years():
-    assert day_text(read_time("+1500-00-00T00:00:00Z", 9, JULIAN).first) == "1500-01-01"
+    assert read_time("+1500-00-00T00:00:00Z", 9, JULIAN).first == days("1500-01-01")
 
 
 @pytest.mark.parametrize(
@@ -87,5 +93,4 @@ def test_every_day_of_eight_centuries_is_counted_as_python_counts():
     epoch = date(1970, 1, 1).toordinal()
     for ordinal in range(date(1600, 1, 1).toordinal(), date(2400, 1, 1).toordinal(), 13):
         day = date.fromordinal(ordinal)
-        span = read_time(f"+{day:%Y-%m-%d}T00:00:00Z", 11)
-        assert (span.first, day_text(span.first)) == (ordinal - epoch, f"{day:%Y-%m-%d}")
+        assert read_time(f"+{day:%Y-%m-%d}T00:00:00Z", 11).first == ordinal - epoch

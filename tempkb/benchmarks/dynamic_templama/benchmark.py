@@ -1,10 +1,10 @@
 """Declares DynamicTempLAMA: queries about facts by quarter, and their changes."""
 
 from tempkb.benchmarks.benchmark import Benchmark, Measurement, Option
-from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_PROMPTS, TABLES
+from tempkb.benchmarks.dynamic_templama.reading import PROMPTING, READING
+from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, TABLES
 from tempkb.benchmarks.dynamic_templama.views import VIEWS
 from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
-from tempkb.benchmarks.fact_queries.prompts import VARIANTS, prompting_of
 from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED
 from tempkb.room import Room
 
@@ -36,5 +36,6 @@ DYNAMIC_TEMPLAMA = Benchmark(
             view="dynamic_templama_token_losses",
         ),
     ),
-    prompting=prompting_of(DYNAMIC_TEMPLAMA_PROMPTS, VARIANTS),
+    prompting=PROMPTING,
+    reading=READING,
 )

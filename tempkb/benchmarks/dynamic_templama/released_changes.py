@@ -4,7 +4,6 @@ It ignores the removal of one answer among several, uses the first of several qu
 with the same text, and does not distinguish two items with the same name.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,9 +44,3 @@ def _first_of(queries: Iterable[Query]) -> Mapping[str, Query]:
     for one in queries:
         found.setdefault(one.key, one)
     return found
-
-
-def count_changes(changes: Iterable[tuple[str, Query, int]]) -> dict[str, int]:
-    """Return the number of answers by change, for all four changes."""
-    counted = Counter(change for change, _, _ in changes)
-    return {change: counted[change] for change in ("unchanged", "updated", "new", "deleted")}

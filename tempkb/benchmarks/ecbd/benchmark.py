@@ -1,10 +1,9 @@
 """Declares ECBD: cloze sentences about entities by their date of origin."""
 
 from tempkb.benchmarks.benchmark import Benchmark, Option
+from tempkb.benchmarks.ecbd.reading import PROMPTING, READING
 from tempkb.benchmarks.ecbd.tables import ECBD_PROMPTS, TABLES
-from tempkb.benchmarks.ecbd.variants import VARIANTS
 from tempkb.benchmarks.ecbd.views import VIEWS
-from tempkb.benchmarks.prompting import Prompting
 from tempkb.room import Room
 
 ECBD = Benchmark(
@@ -29,13 +28,6 @@ ECBD = Benchmark(
         "ecbd 2022-01-01..2024-01-01 --set min_words=300 --set noun_chunker=spacy",
         "ecbd 2017-01-01..2022-01-01 --dump-id none --popular creak/train.json",
     ),
-    prompting=Prompting(
-        ECBD_PROMPTS,
-        tuple(VARIANTS),
-        # The forms of the papers' tables; the others belong to tests of sensitivity.
-        n_default=4,
-        # The papers' perplexity is of the span alone, without anything that ends it.
-        templates={"masked": "answer_l2r", "seq2seq": "span", "causal": "span"},
-        view="ecbd_scores",
-    ),
+    prompting=PROMPTING,
+    reading=READING,
 )

@@ -92,6 +92,5 @@ def card_of(store: Store, release: Release, _options: Options) -> Card:
             ("Uses", _USES),
             ("Distribution", _DISTRIBUTION),
         ),
-        dump_ids=[*row["dump_ids"], *([row["wikidata_dump_id"]] if row["wikidata_dump_id"] else [])],
         made=store.lake.versions(ECBD_CLOZE.name, [release.name]),
     )

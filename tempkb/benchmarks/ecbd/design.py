@@ -12,7 +12,6 @@ from tempkb.benchmarks.ecbd.spans import Limits
 from tempkb.errors import DesignError
 from tempkb.windows import Granularity, parse_day, parse_range
 
-BENCHMARK = "ecbd"
 SPLITS = ("dev", "test")
 _CHOICES = {
     "origins": ("ecbd", "extended"),
@@ -172,13 +171,11 @@ class Design:
 
 
 def from_json(values: Mapping[str, Any]) -> Design:
-    """Return a design from the values that `to_json` wrote, also in an earlier version."""
+    """Return a design from the values that `to_json` wrote."""
     days = {name: date.fromisoformat(values[name]) for name in ("cut", "first", "end")}
     granularity = Granularity(values["origin_granularity"])
     pages = tuple(values["popular_pages"])
-    # Releases that are older than these hyperparameters were neither strict nor balanced.
-    older = {"strict_answers": False, "balance_kinds": False}
-    return Design(**{**older, **values, **days, "origin_granularity": granularity, "popular_pages": pages})
+    return Design(**{**values, **days, "origin_granularity": granularity, "popular_pages": pages})
 
 
 _PAPER: Mapping[str, Any] = {

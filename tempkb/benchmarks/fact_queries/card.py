@@ -98,7 +98,6 @@ def card_of(
                 ("Uses", _USES.format(ambiguous=_AMBIGUOUS[design.ambiguous])),
                 ("Distribution", _DISTRIBUTION),
             ),
-            dump_ids=[design.dump_id],
             made=store.lake.versions(FACT_SPELLS.name, [release.name]),
         )
 

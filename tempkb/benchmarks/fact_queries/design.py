@@ -164,12 +164,9 @@ class Design:
 
 
 def from_json(values: Mapping[str, Any]) -> Design:
-    """Return a design from the values that `to_json` wrote, also in an earlier version."""
+    """Return a design from the values that `to_json` wrote."""
     return Design(
         **{
-            # Releases that are older than these hyperparameters had no limit, and one rule of changes for each `rules`.
-            "max_open_years": "none",
-            "changes": "released" if values["rules"] == "paper" else "sets",
             **values,
             "granularity": Granularity(values["granularity"]),
             "first": date.fromisoformat(values["first"]),

@@ -16,20 +16,15 @@ from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.loading import Config, Part, config_of_table
 from tempkb.benchmarks.register import partitions_of_release
-from tempkb.errors import ContractError
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 
 
 def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mapping[str, Any]], None]:
     """Return a function that writes the files of the released layout: one per split, with one query per line.
-
-    The function raises ContractError for a TempLAMA release of an earlier version of tempkb if the entities of its
-    dump, which its files need, were removed or read again.
 
     Args:
         queries: the benchmark's table of queries.
@@ -101,20 +96,7 @@ def _statements_of_answers(connection: duckdb.DuckDBPyConnection, store: Store, 
     """The number of statements about each answer in the dump from which a release was made."""
     (spells,) = store.lake.versions(FACT_SPELLS.name, [release.name])
     view_files(connection, "spells", spells.paths())
-    if spells.fits(FACT_SPELLS):
-        return dict(connection.execute("SELECT DISTINCT object_id, object_statements FROM spells").fetchall())
-    # Built by an earlier version of tempkb, which did not keep them.
-    dump_id = release.design.dump_id
-    entities = store.lake.current(WIKIDATA_ENTITIES.name, dump_id)
-    if entities is None or inputs_of(spells).get(f"{WIKIDATA_ENTITIES.name} {dump_id}") != entities.version:
-        raise ContractError(
-            f"release {release.name!r}: was built by an earlier version of tempkb, which did not keep how many "
-            f"statements there are about each answer. Expected to find them in {WIKIDATA_ENTITIES.name} of {dump_id}, "
-            f"but these were {'removed' if entities is None else 'read again with other rows'} since. You can keep the "
-            "release as it is, and build the same one again under another --name, as `tempkb release --help` shows"
-        )
-    view_files(connection, "entities", entities.paths())
-    return dict(connection.execute("SELECT entity_id, n_statements FROM entities").fetchall())
+    return dict(connection.execute("SELECT DISTINCT object_id, object_statements FROM spells").fetchall())
 
 
 def _of(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -99,7 +99,7 @@ class Template:
         return self.wording.lstrip().startswith(OBJECT)
 
     def to_json(self) -> dict[str, str]:
-        """Return the template as plain values; without a noun of its own, as earlier versions wrote it."""
+        """Return the template as plain values; without `subject_noun` if it is empty."""
         values = asdict(self)
         return values if self.subject_noun else {name: values[name] for name in values if name != "subject_noun"}
 

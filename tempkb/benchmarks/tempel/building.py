@@ -14,11 +14,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tempkb.benchmarks.promises import refuse_earlier
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.source_files import files_of, with_files
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
-from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
+from tempkb.benchmarks.tempel.frozen import plan_rows, read_plan
 from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
 from tempkb.benchmarks.tempel.refusal import Left, refusal
@@ -191,8 +191,6 @@ class _Builder:
         for cut in cuts:
             if not self._has_rows(cut, self.release.made_from):
                 raise DesignError(f"{self.release.made_from}: snapshot {cut} is not built, so it cannot be balanced")
-        for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES):
-            refuse_earlier(self.store, table, self.release.made_from, "it cannot be balanced")
         source = read_plan(self.store.lake, self.release.made_from, cuts)
         plan = balance(source, self.design, cuts)
         for cut in cuts:
@@ -336,16 +334,12 @@ class _Builder:
         yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
 
     def _filters(self) -> dict[date, list[tuple[str, str, int, int]]]:
-        """What the filters dropped at each cut; empty for a balanced release.
-
-        For a cut that an earlier version of tempkb built, they are only in the release's statistics.
-        """
-        written = {
+        """What the filters dropped at each cut; empty for a balanced release."""
+        return {
             cut: [(row["filter"], row["applied"], row["n_surfaces"], row["n_mentions"]) for row in _rows_of(version)]
             for cut in self.release.cuts
             if (version := self._version(TEMPEL_FILTERS, cut)) is not None
         }
-        return {**{cut: counts for cut, counts in self._figure_6().items() if cut not in written}, **written}
 
     def _figure_6(self) -> dict[date, list[tuple[str, str, int, int]]]:
         """What the filters dropped at each cut, from the release's present statistics."""
@@ -430,7 +424,7 @@ class _Builder:
             for one in self.store.lake.versions(table.name, [partition])
         ]
         inputs = {f"{one.table} {one.partition}": one.version for one in sources}
-        return {name: digest for one in sources for name, digest in files_of(self.store, one).items()} | inputs
+        return {name: digest for one in sources for name, digest in files_of(one).items()} | inputs
 
     def _own_versions(self) -> list[Version]:
         found = [

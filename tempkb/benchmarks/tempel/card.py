@@ -1,13 +1,13 @@
 """The dataset card of a TempEL release, with the headings of the paper's datasheet (appendix A.2)."""
 
 from tempkb.benchmarks.card import SOURCES, Card
+from tempkb.benchmarks.linkable.pool_names import fixed_size
+from tempkb.benchmarks.linkable.sentences import N_WORDS
 from tempkb.benchmarks.methods import Options
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.candidates import filters_of
-from tempkb.benchmarks.tempel.frozen import partition_of
-from tempkb.benchmarks.tempel.pool_names import fixed_size
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.retrieval import retrieval_pool
-from tempkb.benchmarks.tempel.sentences import N_WORDS
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_RELEASES, TEMPEL_STATISTICS
 from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
@@ -91,7 +91,6 @@ def card_of(store: Store, release: Release, options: Options) -> Card:
             ("Uses", _USES),
             ("Distribution", _DISTRIBUTION.format(wiki=row["wiki"])),
         ),
-        dump_ids=row["dump_ids"],
         maintenance="Later snapshots are added without changing these.",
         made=store.lake.versions(TEMPEL_MENTIONS.name, [partition_of(release.name, cut) for cut in release.cuts]),
     )

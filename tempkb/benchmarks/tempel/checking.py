@@ -5,10 +5,10 @@ from typing import Any
 
 import duckdb
 
+from tempkb.benchmarks.linkable.texts import described, text_sha256
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.samples import chosen_by
 from tempkb.benchmarks.tempel.candidates import define_distance
-from tempkb.benchmarks.tempel.entity_texts import described, text_sha256
 from tempkb.benchmarks.tempel.tables import (
     ENTITY_TEXTS,
     TEMPEL_ENTITIES,

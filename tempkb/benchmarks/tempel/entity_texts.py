@@ -1,12 +1,10 @@
-"""What linkers read of an entity: its title and its description. Of each candidate of a cut, with or without a release.
+"""Writes what linkers read of each candidate of a cut, with or without a release: its title and its description.
 
 Texts are read once, in the order of the lake's files, and never sorted; only digests or descriptions are.
 """
 
-import hashlib
 from collections.abc import Iterator
 from datetime import date
-from json.encoder import encode_basestring_ascii
 from pathlib import Path
 
 import duckdb
@@ -14,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tempkb.benchmarks.linkable.texts import DESCRIBED, described, text_sha256
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.design import Design
-from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.releases import Release
-from tempkb.benchmarks.tempel.selection import pool_sql, words_behind
+from tempkb.benchmarks.tempel.selection import pool_sql
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES
 from tempkb.errors import ContractError
 from tempkb.mentions.building import holds_winners, require_all_texts
@@ -34,49 +33,10 @@ from tempkb.store.quoting import parquet
 from tempkb.store.store import Store, inputs_of
 from tempkb.wikidata.list_items import fill_list_items
 from tempkb.wikidata.scope import language_of_wiki
-from tempkb.wikitext.counting import words_in
 from tempkb.windows import window_ending
-
-N_WORDS = 128
-"""Words of a description, at most; TempEL's models read no more tokens."""
-N_CHARS = 2_000
-"""Characters of a description, at most; 128 words are rarely as many, unless a text is not written in words."""
-
-DESCRIBED = pa.schema(
-    [
-        ("page_id", pa.int64()),
-        ("entity_id", pa.string()),
-        ("title", pa.string()),
-        ("revision_id", pa.int64()),
-        ("description", pa.string()),
-        ("text_sha256", pa.string()),
-    ]
-)
-"""A candidate with what linkers read of it."""
 
 _BATCH_ROWS = 1 << 12
 _TEXT_COLUMNS = "candidates.page_id, candidates.entity_id, candidates.title, candidates.revision_id"
-
-
-def described(text: str) -> str:
-    """Return the description of an entity: the first words of its article, with single blanks between them.
-
-    It has at most `N_WORDS` words and `N_CHARS` characters, and is cut between words, unless one word is longer.
-
-    >>> described("Aurora  is a port.   History ")
-    'Aurora is a port. History'
-    """
-    plain = " ".join(words_behind(text, 0, N_WORDS).split())
-    if len(plain) <= N_CHARS:
-        return plain
-    ends = (word.end() for word in words_in(plain))
-    return plain[: max((end for end in ends if end <= N_CHARS), default=N_CHARS)].rstrip()
-
-
-def text_sha256(title: str, description: str) -> str:
-    """Return the digest of what linkers read of an entity: 64 hex digits, of canonical JSON."""
-    parts = ",".join(map(encode_basestring_ascii, (title, description)))
-    return hashlib.sha256(f"[{parts}]".encode("ascii")).hexdigest()
 
 
 def write_entity_texts(store: Store, release: Release, cut: date) -> Version:

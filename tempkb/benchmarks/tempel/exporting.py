@@ -1,18 +1,17 @@
 """Writes and reads the released layout of TempEL."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.export_folder import ExportFolder, verified_files
+from tempkb.benchmarks.export_folder import ExportFolder
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.design import SUBSETS
-from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.retrieval import retrieval_pool, write_retrieval
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
-from tempkb.errors import SettingsError, SourceError
+from tempkb.errors import SettingsError
 from tempkb.mentions.building import require_all_texts
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.memory import asking
@@ -54,30 +53,6 @@ def write_files(store: Store, release: Release, out: ExportFolder, options: Mapp
         out.write_json_lines(f"entities/{cut}_entities.jsonl", _entities(store, release.name, cut))
     if pool:
         write_retrieval(store, release, out, pool)
-
-
-def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the mentions of an exported release, after comparing every file with its checksum.
-
-    Titles have spaces, as in the tables, whether the lines have underscores or spaces.
-
-    Args:
-        folder: an exported release.
-        subset: train, validation or test.
-        cut: one snapshot; None for all, oldest first.
-
-    Raises:
-        SourceError: a file is missing or changed, or there is no such subset or snapshot.
-    """
-    wanted = f"{cut}_{subset}.jsonl" if cut else f"_{subset}.jsonl"
-    names = [name for name in verified_files(folder) if name.startswith(f"{subset}/") and name.endswith(wanted)]
-    if not names:
-        raise SourceError(f"{folder}: has no {subset} of {cut or 'any snapshot'}; expected train, validation or test")
-    for name in sorted(names):
-        with (folder / name).open(encoding="utf-8") as lines:
-            for line in lines:
-                row = json.loads(line)
-                yield row | {name: row[name].replace("_", " ") for name in _TITLES if row.get(name)}
 
 
 def _mentions(store: Store, release: str, cut: date, subset: str, pieces: Pieces | None) -> Iterator[dict[str, Any]]:

@@ -3,16 +3,12 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS
 from tempkb.benchmarks.tempel.planning import Plan
 from tempkb.benchmarks.tempel.tables import TEMPEL_PLANS
 from tempkb.store.lake import Lake
 from tempkb.store.parquet import read_parquet
-
-
-def partition_of(release: str, cut: date) -> str:
-    """Return the partition of a release and cut in the lake."""
-    return f"{release}.{cut:%Y-%m-%d}"
 
 
 def plan_rows(plan: Plan, cut: date, release: str, wiki: str) -> Iterator[dict[str, object]]:

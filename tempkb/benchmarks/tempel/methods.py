@@ -21,13 +21,13 @@ from tempkb.benchmarks.methods import (
     Step,
     Versions,
 )
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.building import write_release
 from tempkb.benchmarks.tempel.card import card_of
 from tempkb.benchmarks.tempel.checking import OF_NEW, OF_TEXTS, PROMISES
 from tempkb.benchmarks.tempel.design import Design, make_design, read_snapshots
 from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
 from tempkb.benchmarks.tempel.exporting import write_files
-from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.new_entities import write_new_entities
 from tempkb.benchmarks.tempel.plots import plot_figures
 from tempkb.benchmarks.tempel.releases import Release, balanced, built_cuts, extended, read_entry

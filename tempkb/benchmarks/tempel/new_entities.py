@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tempkb.benchmarks.tempel.frozen import partition_of
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.shingles import Origin, origins
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_NEW_ENTITIES

@@ -12,14 +12,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tempkb.benchmarks.export_folder import ExportFolder
+from tempkb.benchmarks.linkable.pool_names import FIXED_POOL, OWN_POOL, pool_name
+from tempkb.benchmarks.linkable.pools import page_ids_of, pool_of
+from tempkb.benchmarks.linkable.sentences import mention_sentence
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS
 from tempkb.benchmarks.tempel.entity_texts import write_described
-from tempkb.benchmarks.tempel.frozen import partition_of
+from tempkb.benchmarks.tempel.linkable import snapshots_of
 from tempkb.benchmarks.tempel.mteb_task import MTEB_TASK, task_settings
-from tempkb.benchmarks.tempel.pool_names import FIXED_POOL, OWN_POOL, pool_name
-from tempkb.benchmarks.tempel.pools import Snapshots, page_ids_of, pool_of
 from tempkb.benchmarks.tempel.releases import Release
-from tempkb.benchmarks.tempel.sentences import mention_sentence
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.errors import SettingsError
 from tempkb.store.memory import asking
@@ -62,13 +63,13 @@ def write_retrieval(store: Store, release: Release, out: ExportFolder, pool: str
     Raises:
         ContractError: texts of the entities are no longer in the home.
     """
-    snapshots, documents = Snapshots(release.name, release.cuts, release.design.seed), {}
+    snapshots, documents = snapshots_of(release), {}
     for cut in release.cuts:
         folder = f"{FOLDER}/{cut}"
         with store.lake.staging() as drafts:
             described = drafts / "described.parquet"
             write_described(store, cut, described, release.name)
-            pages = page_ids_of(store, release.name, pool_of(store, snapshots, cut, pool, "test", _untold))
+            pages = page_ids_of(store, snapshots, pool_of(store, snapshots, cut, pool, "test", _untold))
             documents[cut] = out.write_json_lines(f"{folder}/corpus.jsonl", _documents(described, pages))
         files = file_names(store.lake.files(TEMPEL_MENTIONS.name, [partition_of(release.name, cut)]))
         out.write_json_lines(f"{folder}/queries.jsonl", _queries(files))

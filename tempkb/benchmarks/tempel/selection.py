@@ -11,7 +11,7 @@ from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, folded, normalised_distances, overlap_type
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.store.quoting import literal
-from tempkb.wikitext.counting import words_in
+from tempkb.wikitext.counting import words_before, words_behind
 
 _BATCH_ROWS = 1 << 13
 _COMPUTED = (
@@ -129,38 +129,6 @@ def _with_texts(rows: pa.Table, design: Design, cut: date) -> pa.Table:
             for name in schema.names
         }
     ).cast(schema)
-
-
-def words_before(text: str, end: int, n: int) -> str:
-    """Return the last `n` words of text[:end], with the white space between and after them.
-
-    >>> words_before("one two three host", 14, 2)
-    'two three '
-    """
-    # Words are short, so a piece of the text is enough, unless there is no white space.
-    begin = max(0, end - 24 * n)
-    piece = text[begin:end]
-    starts = [word.start() for word in words_in(piece)]
-    if begin and len(starts) <= n:
-        piece = text[:end]
-        starts = [word.start() for word in words_in(piece)]
-    return piece[starts[-n] :] if len(starts) > n else piece
-
-
-def words_behind(text: str, start: int, n: int) -> str:
-    """Return the first `n` words of text[start:], with the white space before and between them.
-
-    >>> words_behind("host one two three", 4, 2)
-    ' one two'
-    """
-    # A piece is enough if it contains one word more than wanted.
-    for piece in (text[start : start + 24 * n], text[start:]):
-        end = 0
-        for number, word in enumerate(words_in(piece)):
-            if number == n:
-                return piece[:end]
-            end = word.end()
-    return text[start:]
 
 
 def pool_sql(design: Design, release: str) -> str:

@@ -1,5 +1,6 @@
 """Declares the tables of TempEL: releases, plans, counts of filters, mentions, candidates and statistics."""
 
+from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, FLOAT64, INSTANT, INT32, INT64, STRING, list_of
@@ -283,3 +284,13 @@ TABLES = (
     ENTITY_TEXTS,
     TEMPEL_NEW_ENTITIES,
 )
+
+LINKABLE = Linkable(
+    releases=TEMPEL_RELEASES,
+    mentions=TEMPEL_MENTIONS,
+    entities=TEMPEL_ENTITIES,
+    texts=ENTITY_TEXTS,
+    types=TEMPEL_NEW_ENTITIES,
+    methods="tempkb.benchmarks.tempel.linkable",
+)
+"""What TempEL brings to linkers."""

@@ -2,9 +2,9 @@
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
-from tempkb.benchmarks.fact_queries.prompts import prompting_of
 from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED
-from tempkb.benchmarks.templama.tables import PROMPT_VARIANTS, TABLES, TEMPLAMA_PROMPTS
+from tempkb.benchmarks.templama.reading import PROMPTING, READING
+from tempkb.benchmarks.templama.tables import TABLES
 from tempkb.benchmarks.templama.views import VIEWS
 from tempkb.room import Room
 
@@ -23,5 +23,6 @@ TEMPLAMA = Benchmark(
         "templama 2010-01-01..2021-01-01 --preset paper --name templama-2010s",
         "templama 2021-01-01..2024-01-01 --templates mine.csv --set answers=certain",
     ),
-    prompting=prompting_of(TEMPLAMA_PROMPTS, PROMPT_VARIANTS),
+    prompting=PROMPTING,
+    reading=READING,
 )

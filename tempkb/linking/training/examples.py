@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tempkb.benchmarks.tempel.entity_texts import write_described
-from tempkb.benchmarks.tempel.frozen import partition_of
-from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.benchmarks.register import partition_of
 from tempkb.errors import ModelError, SettingsError
+from tempkb.linking.asked import FIRST, linkable_of
 from tempkb.linking.inputs import EntityText, MentionText
 from tempkb.linking.mending import command_of
 from tempkb.linking.tables import LINKERS
@@ -32,13 +31,14 @@ def mentions_of(store: Store, linker: str, release: str, cut: date) -> Version:
     Raises:
         SettingsError: there is none.
     """
-    version = store.lake.current(TEMPEL_MENTIONS.name, partition_of(release, cut))
+    table = linkable_of(store.home, release).mentions
+    version = store.lake.current(table.name, partition_of(release, cut))
     if version is None:
-        there = [key.rpartition(".") for key in store.lake.partitions(TEMPEL_MENTIONS.name)]
+        there = [key.rpartition(".") for key in store.lake.partitions(table.name)]
         built = ", ".join(f"{name} at {day}" for name, _, day in there) or "none"
         raise SettingsError(
-            f"linker {linker!r}: the release {release} of TempEL has no mentions at {cut}; there: {built}. Name one of "
-            "them, or make the release: tempkb release tempel SNAPSHOTS"
+            f"linker {linker!r}: the release {release} of {FIRST.title} has no mentions at {cut}; there: {built}. "
+            f"Name one of them, or make the release: {FIRST.proposed}"
         )
     return version
 
@@ -51,7 +51,7 @@ def read_examples(
     Args:
         store: of the home.
         linker: what is trained, for messages.
-        release: of TempEL.
+        release: with mentions.
         cut: of the mentions, and of their entities' texts.
         folder: for drafts.
 
@@ -96,7 +96,7 @@ def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) ->
     release, cut = row["release"], row["cut"]
     version = store.lake.current(LINKERS.name, row["linker"])
     trained_on = inputs_of(version) if version is not None else {}
-    mentions = store.lake.current(TEMPEL_MENTIONS.name, partition_of(release, cut))
+    mentions = store.lake.current(linkable_of(store.home, release).mentions.name, partition_of(release, cut))
     if mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version:
         return
     # Equal mentions that were written by another version of a library are the same examples.
@@ -122,7 +122,8 @@ def read_entities(
     """
     path = folder / "entities.parquet"
     among = None if page_ids is None else np.array(page_ids, dtype=np.int64)
-    write_described(store, cut, path, release, among)
+    linkable = linkable_of(store.home, release)
+    linkable.loaded().write_described(store, cut, path, release, among)
     rows: pa.Table = pq.read_table(path, columns=["page_id", "title", "description"])
     path.unlink()
     found = {
@@ -132,13 +133,13 @@ def read_entities(
     if absent := [page_id for page_id in page_ids or () if page_id not in found]:
         raise ModelError(
             f"the release {release} has mentions at {cut} of the page {absent[0]}, which is not among its candidates "
-            f"({TEMPEL_ENTITIES.name}). Make the release again under another name: tempkb release tempel SNAPSHOTS"
+            f"({linkable.entities.name}). Make the release again under another name: {FIRST.proposed}"
         )
     return found
 
 
 def inputs_of_examples(store: Store, release: str, cut: date) -> dict[str, str]:
     """Return the versions of the tables from which examples are made, by their names and partitions."""
-    partition = partition_of(release, cut)
-    found = (store.lake.current(table.name, partition) for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES))
+    partition, tables = partition_of(release, cut), linkable_of(store.home, release)
+    found = (store.lake.current(table.name, partition) for table in (tables.mentions, tables.entities))
     return {f"{version.table} {version.partition}": version.version for version in found if version is not None}

@@ -17,13 +17,13 @@ from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
-from tempkb.benchmarks.export_folder import verified_files
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.releases import create, keep, load
 from tempkb.errors import ContractError, DesignError, SettingsError
 from tempkb.removal import of_dump, remove
 from tempkb.store.promises import broken
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
+from tempkb_tests.benchmarks.exports import verified_files
 
 NAME = "demo-cloze"
 STUDY = "2021-01-01..2024-01-01"

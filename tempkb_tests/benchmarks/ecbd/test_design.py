@@ -7,11 +7,9 @@ import pytest
 
 from tempkb.benchmarks.ecbd.design import PRESETS, from_json, make_design
 from tempkb.benchmarks.ecbd.entities import origin_window
-from tempkb.benchmarks.ecbd.knowledge import seen, seen_sql
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.releases import default_name
 from tempkb.errors import DesignError, SettingsError
-from tempkb.store.memory import in_memory
 from tempkb.windows import Granularity
 
 STUDY = "2021-01-01..2024-01-01"
@@ -26,14 +24,6 @@ def test_a_design_survives_its_file(preset):
     made = design(preset, popular="7")
     assert from_json(made.to_json()) == made
     assert made.popular == 7
-
-
-def test_a_design_of_an_earlier_version_is_read_as_what_it_meant_then():
-    written = {
-        name: value for name, value in design().to_json().items() if name not in ("strict_answers", "balance_kinds")
-    }
-    assert (from_json(written).strict_answers, from_json(written).balance_kinds) == (False, False)
-    assert (design().strict_answers, design().balance_kinds) == (True, True)
 
 
 def test_presets_say_what_the_papers_and_the_data_say():
@@ -150,23 +140,3 @@ DECADE = (date(2020, 1, 1), date(2030, 1, 1))
 def test_an_origin_lies_in_the_finest_window_that_contains_it(origin, finest, window):
     found = origin_window(*origin, Granularity(finest))
     assert (found[0] if found else None) == window
-
-
-@pytest.mark.parametrize(
-    ("origin", "answer"),
-    [
-        ((date(2020, 2, 29), date(2020, 3, 1)), "before"),
-        ((date(2020, 3, 1), date(2020, 3, 2)), "straddling"),
-        ((date(2020, 5, 31), date(2020, 6, 1)), "straddling"),
-        ((date(2020, 6, 1), date(2020, 6, 2)), "after"),
-        ((date(2020, 1, 1), date(2021, 1, 1)), "straddling"),
-        ((None, None), None),
-    ],
-)
-def test_an_entity_is_seen_unseen_or_nobody_can_say(origin, answer):
-    certainly, possibly = date(2020, 3, 1), date(2020, 6, 1)
-    assert seen(*origin, certainly, possibly) == answer
-    with in_memory() as connection:
-        query = f"SELECT {seen_sql('$certainly::DATE', '$possibly::DATE')} FROM (SELECT $a::DATE AS origin_from, $b::DATE AS origin_to)"
-        values = {"certainly": certainly, "possibly": possibly, "a": origin[0], "b": origin[1]}
-        assert connection.execute(query, values).fetchall() == [(answer,)]

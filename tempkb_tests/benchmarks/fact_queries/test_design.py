@@ -77,14 +77,6 @@ def test_the_released_dates_know_the_released_changes_only():
     assert design(changes="sets").rules == "tempkb"
 
 
-@pytest.mark.parametrize(("rules", "changes"), [("tempkb", "sets"), ("paper", "released")])
-def test_a_design_of_an_earlier_version_is_read_as_what_it_meant_then(rules, changes):
-    written = {**design().to_json(), "rules": rules}
-    earlier = {name: value for name, value in written.items() if name not in ("changes", "max_open_years")}
-    read = from_json(earlier)
-    assert (read.changes, read.max_open_years) == (changes, "none")
-
-
 def test_a_design_is_read_back_and_names_itself():
     made = design(max_subjects="7", shares="0.5,0.25")
     assert from_json(made.to_json()) == made

@@ -1,23 +1,19 @@
 """Files in the released forms: written, read back, refused."""
 
 import json
-from dataclasses import replace
 from datetime import date
 
 import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks.building import build_step
-from tempkb.benchmarks.export_folder import verified_files
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.fact_queries.records import most_answers, read_records, records_of
-from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.register import is_built, strike
 from tempkb.benchmarks.releases import create, keep, load
-from tempkb.errors import ContractError, DesignError, SourceError
+from tempkb.errors import DesignError, SourceError
 from tempkb.removal import of_dump, remove
-from tempkb.store.drafts import Provenance
-from tempkb.store.store import inputs_of
+from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.benchmarks.fact_queries.worlds import (
     BENCHMARKS,
     DAY,
@@ -295,32 +291,6 @@ def test_an_export_has_the_same_bytes_whatever_becomes_of_the_dump(store, tmp_pa
     assert export(made) == first
     remove(store, of_dump(store, DUMP, force=True))
     assert export(made) == first
-
-
-@pytest.mark.slow
-def test_a_release_of_an_earlier_version_is_exported_as_long_as_its_dump_is_as_it_was(
-    store, tmp_path, monkeypatch, export
-):
-    """It kept neither the numbers of statements nor the files of its dump."""
-    made = release(store, TEMPLAMA, granularity="year")
-    now = export(made)
-    (spells,) = store.lake.versions("fact_spells")
-    table = replace(FACT_SPELLS, columns=tuple(one for one in FACT_SPELLS.columns if one.name != "object_statements"))
-    inputs = {name: digest for name, digest in inputs_of(spells).items() if "/" not in name}
-    rows = pq.read_table(spells.paths()[0]).drop_columns("object_statements")
-    store.write(table, made.name, [rows], Provenance(inputs, made.design.to_json()))
-    then = export(made)
-    assert {name for name in now if now[name] != then[name]} == {"parquet/fact_spells.parquet"}
-    assert "object_statements" not in pq.read_schema(tmp_path / "out" / made.name / "parquet/fact_spells.parquet").names
-    read_again(store, tmp_path, monkeypatch)
-    with pytest.raises(ContractError) as refused:
-        export(made)
-    assert str(refused.value) == (
-        f"release '{made.name}': was built by an earlier version of tempkb, which did not keep how many statements "
-        f"there are about each answer. Expected to find them in wikidata_entities of {DUMP}, but these were read again "
-        "with other rows since. You can keep the release as it is, and build the same one again under another --name, "
-        "as `tempkb release --help` shows"
-    )
 
 
 @pytest.mark.slow

@@ -9,12 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.linkable.texts import DESCRIBED, described, text_sha256
 from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.register import entry_path
 from tempkb.benchmarks.releases import keep, load
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.checking import OF_TEXTS
-from tempkb.benchmarks.tempel.entity_texts import DESCRIBED, described, text_sha256, write_described
+from tempkb.benchmarks.tempel.entity_texts import write_described
 from tempkb.benchmarks.tempel.releases import balanced, extended
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS
 from tempkb.errors import ContractError

@@ -1,9 +1,7 @@
 """A release that was killed while it was built: what a later run finds of it, and what it ends as."""
 
-from dataclasses import replace
 from unittest import mock
 
-import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks import withdrawal
@@ -11,11 +9,8 @@ from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.releases import keep, load
 from tempkb.benchmarks.tempel import building
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.building import write_release
-from tempkb.benchmarks.tempel.releases import balanced, extended
-from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS, TEMPEL_MENTIONS
-from tempkb.errors import ContractError
-from tempkb.store.drafts import Provenance
+from tempkb.benchmarks.tempel.releases import extended
+from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
 
 
@@ -99,35 +94,3 @@ def test_an_extension_killed_before_its_statistics_tells_the_filters_of_the_adde
     assert rows_of(store, "r") == rows_of(store, "whole")
     told = store.read("tempel_statistics", release="r", figure="figure_6", cut=LATER).to_pylist()
     assert {row["series"] for row in told} >= {"all, offered", "all, kept"}
-
-
-@pytest.mark.slow
-def test_an_extended_release_of_an_earlier_version_is_not_balanced_but_told(home):
-    store, release, _ = make_release(name="r", max_shortfall="0.5")
-    grown = extended(load(store.home, TEMPEL, "r"), [LATER])
-    keep(store.home, grown)
-    build_release(store, TEMPEL, grown, lambda line: None)
-    later = ("n_holes", "via_redirect")
-    former = replace(TEMPEL_MENTIONS, columns=tuple(one for one in TEMPEL_MENTIONS.columns if one.name not in later))
-    for cut in CUTS:
-        (version,) = store.lake.versions(TEMPEL_MENTIONS.name, [f"r.{cut}"])
-        rows = pq.read_table(version.paths()).select(former.column_names())
-        store.write(former, version.partition, [rows], Provenance())
-    view = balanced(load(store.home, TEMPEL, "r"))
-    keep(store.home, view)
-    with pytest.raises(ContractError) as refused:
-        build_release(store, TEMPEL, view, lambda line: None)
-    assert str(refused.value).startswith(
-        "release 'r': was built by an earlier version of tempkb, and its tempel_mentions has no column n_holes, "
-        "via_redirect, so it cannot be balanced"
-    )
-
-
-def test_a_release_of_an_earlier_version_keeps_the_counts_that_only_its_statistics_have(released):
-    store, release = released
-    before = rows_of(store, "r")
-    for key in store.lake.partitions(TEMPEL_FILTERS.name):
-        store.lake.remove(TEMPEL_FILTERS.name, key)
-    written = write_release(store, release, lambda line: None)
-    assert written.filters == {}, "its cuts stand, and were not written again"
-    assert rows_of(store, "r")["tempel_statistics"] == before["tempel_statistics"]

@@ -11,12 +11,12 @@ import pytest
 
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.promises import broken
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.releases import create, keep, load
 from tempkb.benchmarks.source_files import files_of
 from tempkb.benchmarks.tempel import building, checking
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
-from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import balanced, extended
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.demo.linking import CONTINUAL, KINDS, NEWCOMERS, THRESHOLDS
@@ -342,7 +342,7 @@ def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
     (of_view,), (of_source,) = (
         store.lake.versions("tempel_mentions", [f"{name}.{LATER}"]) for name in (view.name, "r")
     )
-    assert files_of(store, of_view) == files_of(store, of_source) != {}
+    assert files_of(of_view) == files_of(of_source) != {}
     assert f"tempel_mentions r.{LATER}" in inputs_of(of_view)
     theirs = {
         (row["cut"], row["anchor_page_id"], row["start_char"], row["subset"])

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from beir.datasets.data_loader import GenericDataLoader
 
-from tempkb.benchmarks.export_folder import verified_files
 from tempkb.benchmarks.exporting import export_release
+from tempkb.benchmarks.linkable.pools import page_ids_of, pool_of
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.benchmarks.tempel.linkable import snapshots_of
 from tempkb.benchmarks.tempel.mteb_task import _TAGS
-from tempkb.benchmarks.tempel.pools import Snapshots, page_ids_of, pool_of
 from tempkb.errors import SettingsError
+from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, copy_home
 
 K = (1, 2, 4, 8, 16, 32, 64)
@@ -152,9 +153,9 @@ def test_a_category_without_tests_has_no_file(exported):
 
 def fixed_pool(store, release, cut, n, told=None):
     """The pages of a pool of fixed size."""
-    snapshots = Snapshots(release.name, release.cuts, release.design.seed)
+    snapshots = snapshots_of(release)
     pool = pool_of(store, snapshots, cut, f"fixed-{n}", "test", [].append if told is None else told.append)
-    return page_ids_of(store, release.name, pool).tolist()
+    return page_ids_of(store, snapshots, pool).tolist()
 
 
 def test_a_fixed_pool_has_the_entities_of_the_tests_and_is_equally_large_at_each_snapshot(released, tmp_path):

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.tempel.plots import plot_figures
-from tempkb.benchmarks.tempel.selection import words_before, words_behind
 from tempkb.benchmarks.tempel.statistics import figures_of, jaccard
 from tempkb.store.memory import in_memory
+from tempkb.wikitext.counting import words_before, words_behind
 
 FIRST, LAST = date(2021, 1, 1), date(2022, 1, 1)
 

@@ -1,0 +1,1 @@
+"""What linkers need of a benchmark: mentions, the entities among which they are linked, and texts of both."""

@@ -1,0 +1,70 @@
+"""How models are asked about TempLAMA's queries, and what is read of their scores: perplexities of answers."""
+
+from tempkb.benchmarks.fact_queries.prompts import prompting_of
+from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING, ONCE, WORDING, facts_of, items_of
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
+from tempkb.benchmarks.reading import PERPLEXITY_METRIC, SCORES, Part, Reading
+from tempkb.benchmarks.templama.stale_answers import STALE_ANSWERS
+from tempkb.benchmarks.templama.tables import PROMPT_VARIANTS, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
+from tempkb.sql_estimates.aggregates import ALL, pooled
+from tempkb.sql_estimates.clustered_sql import EXP, estimates
+from tempkb.store.tables import View
+
+PROMPTING = prompting_of(TEMPLAMA_PROMPTS, PROMPT_VARIANTS)
+"""How models are asked about TempLAMA's queries."""
+
+_SUMS_OF_ANSWERS = f"""
+    WITH scored AS (
+        SELECT p.release, s.model, s.scorer, p.split, p.window_start, p.variant, p.item_id, p.target_id,
+               p.cluster_id AS cluster, {WORDING} AS wording, s.log_prob_nats, s.n_tokens
+        FROM {TEMPLAMA_PROMPTS.name} AS p JOIN {SCORES} AS s USING (prompt_id)
+        ANTI JOIN (SELECT release, query_id FROM {TEMPLAMA_QUERIES.name} WHERE template_no > 1) AS q
+            ON q.release = p.release AND q.query_id = p.item_id
+        WHERE s.status = 'scored' AND p.role = 'current' AND p.variant IN ('undated', 'object_last', 'dated')
+    ), counted AS (
+        FROM scored
+        UNION ALL BY NAME
+        SELECT * REPLACE ('{ONCE}' AS variant) FROM (FROM scored WHERE variant <> 'dated')
+        QUALIFY row_number() OVER (
+            PARTITION BY release, model, scorer, item_id, target_id ORDER BY {FIRST_WORDING}
+        ) = 1
+    )
+    SELECT release, model, scorer, split, window_start, variant, cluster, {PERPLEXITY_METRIC} AS metric,
+           'ppl_token' AS aggregate, '{EXP}' AS form, sum(n_tokens) AS n, sum(-log_prob_nats) AS s, count(*) AS items
+    FROM counted GROUP BY ALL
+"""
+_ANSWER_KEYS = ("release", "model", "scorer", "variant", "metric", "aggregate", "form", "cluster")
+_EVERY = {"split": f"'{ALL}'", "window_start": "NULL"}
+
+TEMPLAMA_RESULTS = View(
+    name="templama_results",
+    meaning="Perplexities of the answers of TempLAMA's queries by window (null: all windows), split (all: all splits) "
+    "and variant, with standard errors by subject. ppl_token is exp of the sum of the negative log-probabilities of "
+    "all answers over the sum of their tokens, as far as the scorer counts them (span_end: with what ends the "
+    "answer). variant: undated, object_last, dated, or once (each answer once: undated, or, if the scorer has no "
+    "score for it, with the object last). Of a relation with several templates the first counts. Prompts without a "
+    "score do not count; n_items is the number of answers that do.",
+    query=estimates(
+        pooled(_SUMS_OF_ANSWERS, _ANSWER_KEYS, _EVERY),
+        ("release", "model", "scorer", "variant", "split", "window_start", "metric", "aggregate"),
+    ),
+    needs=(TEMPLAMA_PROMPTS.name, TEMPLAMA_QUERIES.name, SCORES),
+)
+
+_BY_WINDOW = Part(
+    f"""
+    SELECT t.*, r.granularity
+    FROM {TEMPLAMA_RESULTS.name} AS t JOIN (SELECT release, granularity FROM {FACT_RELEASES.name}) AS r USING (release)
+    WHERE t.window_start IS NOT NULL AND t.variant = '{ONCE}'
+    """,
+    (TEMPLAMA_RESULTS.name, FACT_RELEASES.name),
+)
+
+READING = Reading(
+    views=(TEMPLAMA_RESULTS, STALE_ANSWERS),
+    items=items_of("templama", TEMPLAMA_QUERIES),
+    by_window=_BY_WINDOW,
+    facts=facts_of(TEMPLAMA_QUERIES, PROMPTING),
+    queries=TEMPLAMA_QUERIES,
+)
+"""What is read of the scores of TempLAMA's queries."""

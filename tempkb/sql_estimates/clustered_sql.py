@@ -1,0 +1,144 @@
+"""SQL for estimates that know of clusters: the formulas of `statistics`, for views.
+
+What comes out has a row for each group: its columns, `value`, `standard_error`, `low`, `high`, `n_items` and
+`n_clusters`. `low` and `high`, the ends of the 95 % interval, are null for fewer than ten clusters, or where all
+clusters agree exactly. Where the value or its variance is larger than any number, the standard error and both ends are
+null; a difference of two infinite values is null as well.
+Columns of groups are given as SQL: quoted where they need to be.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tempkb.sql_estimates.conventions import EDGE, MIN_CLUSTERS, ROUNDING
+
+MEAN, SHARE, EXP = "mean", "share", "exp"
+"""Forms of aggregates: a mean, a share (a mean of 0 and 1), and the exponential of a mean."""
+
+# The quantile of t is a smooth function of 1/df. This polynomial through SciPy's values, which a test fits anew, has a
+# relative error below 1e-13 from nine degrees of freedom on, which ten clusters have.
+_T_975 = (
+    1.95996398454012,
+    2.37227123020299,
+    2.822498638782919,
+    2.555847532781896,
+    1.589634624545945,
+    0.7302405357281742,
+    0.6688686684473037,
+    -0.24551145451059114,
+    0.03198620590752864,
+)
+
+
+class Measure(NamedTuple):
+    """What is estimated: sum(s) / sum(n) over clusters, of `items` items.
+
+    Attributes:
+        n: column with the numbers by which sums are divided; clusters where it is 0 do not count.
+        s: column with the sums.
+        items: column with the numbers of items.
+        labels: SQL of columns that tell the measures of one source apart, by name; one is `form`, unless the source
+            has that column.
+    """
+
+    n: str = "n"
+    s: str = "s"
+    items: str = "items"
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+def t_975(n_clusters: str) -> str:
+    """Return SQL for the 97.5 % quantile of t with one degree of freedom less than there are clusters.
+
+    Args:
+        n_clusters: SQL of the number of clusters; fewer than ten count as ten.
+    """
+    return expanded(f"(greatest({n_clusters}, {MIN_CLUSTERS}) - 1)")
+
+
+def expanded(freedom: str) -> str:
+    nested = str(_T_975[-1])
+    for coefficient in reversed(_T_975[:-1]):
+        nested = f"({coefficient} + {nested} / {freedom})"
+    return nested
+
+
+def estimates(source: str, groups: Sequence[str], measures: Sequence[Measure] = (Measure(),)) -> str:
+    """Return a query of estimates: `statistics.clustered_mean`, or by `form` its `proportion` or `exponentiated`.
+
+    Args:
+        source: a query with one row for each group and cluster: the columns of the groups and of the measures.
+        groups: columns of the groups; what they tell apart has one form.
+        measures: what is estimated of each group; those without an item have no row.
+    """
+    labels = dict(measures[0].labels)
+    form = "" if "form" in labels else "form, "
+    shown = "".join(f"{name}, " for name in (*groups, *(name for name in labels if name != "form")))
+    keys = "".join(f"{name}, " for name in groups) + form
+    means = ", ".join(
+        f"sum({one.n})::DOUBLE AS n{at}, sum({one.s}) / n{at} AS mean{at}" for at, one in enumerate(measures)
+    )
+    # In two passes, since squares of sums minus sums of squares lose digits.
+    added = ", ".join(
+        f"sum((({one.s} - mean{at} * {one.n}) / n{at}) ** 2) AS squares{at}, "
+        f"sum({one.items})::BIGINT AS items{at}, count(*) FILTER ({one.n} > 0) AS clusters{at}"
+        for at, one in enumerate(measures)
+    )
+    rows = ", ".join(f"{{{_labelled(one)}{_figures(at)}}}" for at, one in enumerate(measures))
+    same = " AND ".join(f"sums.{name} IS NOT DISTINCT FROM means.{name}" for name in groups)
+    return f"""
+    WITH sums AS MATERIALIZED ({source}),
+    means AS MATERIALIZED (SELECT row_number() OVER () AS id, * FROM (SELECT {keys}{means} FROM sums GROUP BY ALL)),
+    errors AS (SELECT id, {added} FROM sums JOIN means ON {same} GROUP BY id)
+    SELECT {shown}{_SHOWN}, n_items, n_clusters
+    FROM ({_with_edges(f"SELECT {keys}unnest([{rows}], max_depth := 2) FROM errors JOIN means USING (id)")})
+    """
+
+
+def _labelled(measure: Measure) -> str:
+    return "".join(f"'{name}': {value}, " for name, value in measure.labels)
+
+
+def _figures(at: int) -> str:
+    return f"'mean': mean{at}, 'squares': squares{at}, 'n_items': items{at}, 'n_clusters': clusters{at}"
+
+
+def _with_edges(means: str) -> str:
+    """Return a query that adds to means their standard errors, quantiles, and the effective items of shares.
+
+    A standard error is zero for what rounding leaves of zero, and null if infinite.
+    """
+    return f"""
+    SELECT *, {t_975("n_clusters")} AS t, n_clusters >= {MIN_CLUSTERS} AND error > 0 AS has_interval,
+           CASE WHEN mean IN (0, 1) THEN n_clusters
+                WHEN error > 0 THEN least(mean * (1 - mean) / error ** 2, n_items) ELSE n_items END AS n_effective,
+           form = '{SHARE}' AND n_clusters >= {MIN_CLUSTERS}
+               AND (error = 0 OR n_effective * least(mean, 1 - mean) < {EDGE}) AS is_edge
+    FROM (
+        SELECT *, sqrt(squares * n_clusters / nullif(n_clusters - 1, 0)) AS raw,
+               CASE WHEN NOT isfinite(raw) THEN NULL WHEN raw <= {ROUNDING} * abs(mean) THEN 0 ELSE raw END AS error
+        FROM ({means}) WHERE n_clusters > 0
+    )
+    """
+
+
+# Wilson's interval of a share near the edges. Rounding may leave the value just outside of it where all items are true,
+# or none, so it is put in.
+_CENTRE = "(mean + t * t / (2 * n_effective)) / (1 + t * t / n_effective)"
+_HALF = "t * sqrt(mean * (1 - mean) / n_effective + t * t / (4 * n_effective ** 2)) / (1 + t * t / n_effective)"
+# Zero times an infinite value would be no number.
+_EXP_ERROR = "CASE WHEN error = 0 AND isinf(exp(mean)) THEN exp(mean) ELSE exp(mean) * error END"
+
+
+def _of_form(sql: str) -> str:
+    return f"CASE form WHEN '{EXP}' THEN exp({sql}) ELSE {sql} END"
+
+
+_SHOWN = f"""
+    nullif({_of_form("mean")}, 'nan'::DOUBLE) AS value,
+    CASE form WHEN '{EXP}' THEN {_EXP_ERROR} ELSE error END AS standard_error,
+    CASE WHEN is_edge THEN least(greatest({_CENTRE} - {_HALF}, 0), mean)
+         WHEN has_interval THEN {_of_form("mean - t * error")} END AS low,
+    CASE WHEN is_edge THEN greatest(least({_CENTRE} + {_HALF}, 1), mean)
+         WHEN has_interval THEN {_of_form("mean + t * error")} END AS high
+"""

@@ -1,0 +1,261 @@
+"""Means, proportions and entity means, with standard errors and 95 % intervals that know of clusters."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from tempkb.errors import ContractError
+from tempkb.sql_estimates.conventions import EDGE as EDGE
+from tempkb.sql_estimates.conventions import LEVEL as LEVEL
+from tempkb.sql_estimates.conventions import MIN_CLUSTERS as MIN_CLUSTERS
+from tempkb.sql_estimates.conventions import ROUNDING as ROUNDING
+from tempkb.statistics.clusters import Clusters, Floats, Sums, Values, floats, sums
+
+POWER = 0.80
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval.
+
+    Attributes:
+        value: the estimate.
+        standard_error: its clustered standard error; None with a single cluster.
+        low: lower end of the interval; None where `reason` says why there is none.
+        high: upper end of the interval; None as `low`.
+        n_items: number of items; of a change, those of both sides together.
+        n_clusters: number of clusters; of a change or of two ways of clustering, the smaller number.
+        p_value: of the hypothesis that a difference is zero, two-sided; None for what is no difference.
+        design_effect: variance of a clustered mean over the variance that it would have if each item were a cluster.
+        freedom: degrees of freedom of a difference of two random factors; None where they follow from the clusters.
+    """
+
+    value: float
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    n_items: int
+    n_clusters: int
+    p_value: float | None = None
+    design_effect: float | None = None
+    freedom: float | None = None
+
+    @property
+    def mde(self) -> float | None:
+        """The smallest true difference that is found with a power of 80 %, in units of the value."""
+        if self.low is None or self.standard_error is None:
+            return None
+        return (t_quantile((1 + LEVEL) / 2, self.n_clusters - 1) + t_quantile(POWER, self.n_clusters - 1)) * (
+            self.standard_error
+        )
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no interval, in one sentence; None where there is one."""
+        if self.low is not None:
+            return None
+        if self.n_clusters < MIN_CLUSTERS:
+            unit = "cluster" if self.n_clusters == 1 else "clusters"
+            return f"{self.n_clusters} {unit}; at least {MIN_CLUSTERS} are needed for an interval"
+        return f"all {self.n_clusters} clusters agree exactly, so that their spread cannot be estimated"
+
+
+def clustered_mean(values: Values, clusters: Clusters) -> Estimate:
+    """Return the mean over items, with the standard error of a ratio.
+
+    SE^2 = C/(C-1) * sum_c (s_c - mean * n_c)^2 / N^2 for C clusters with n_c items of sum s_c; the interval is that of
+    t with C-1 degrees of freedom.
+
+    >>> mean = clustered_mean([1, 0, 1, 1], ["a", "a", "b", "c"])
+    >>> mean.value, round(mean.standard_error, 4), mean.reason
+    (0.75, 0.1875, '3 clusters; at least 10 are needed for an interval')
+
+    Raises:
+        ContractError: a value is not finite, or there is not one cluster for each value.
+    """
+    found = floats(values)
+    return ratio_mean(sums(found, clusters), unclustered_error(found))
+
+
+def proportion(is_true: Values, clusters: Clusters) -> Estimate:
+    """Return the share of items that are true (1), the others being false (0).
+
+    The standard error is that of `clustered_mean`, the interval that of `as_share`.
+
+    Raises:
+        ContractError: a value is neither 0 nor 1, or there is not one cluster for each value.
+    """
+    return as_share(clustered_mean(truths(is_true), clusters))
+
+
+def truths(is_true: Values) -> Floats:
+    """Return the values of a proportion.
+
+    Raises:
+        ContractError: a value is neither 0 nor 1.
+    """
+    found = floats(is_true)
+    if not np.isin(found, (0, 1)).all():
+        odd = found[~np.isin(found, (0, 1))][0]
+        raise ContractError(f"a proportion of values such as {odd:g}; expected 0 and 1 only")
+    return found
+
+
+def as_share(mean: Estimate) -> Estimate:
+    """Return a mean of 0 and 1 with an interval that stays between them.
+
+    Where fewer than ten effective items are true, or false, it is Wilson's for n_eff = p(1-p)/SE^2 items, but no more
+    than there are; if all or none are true, for as many items as there are clusters. Its quantile is that of t with
+    C-1 degrees of freedom.
+    """
+    n_effective = effective_items(mean)
+    is_central = n_effective * min(mean.value, 1 - mean.value) >= EDGE
+    if mean.n_clusters < MIN_CLUSTERS or (is_central and mean.standard_error):
+        return mean
+    low, high = wilson(mean.value, n_effective, mean.n_clusters - 1)
+    return replace(mean, low=low, high=high)
+
+
+def macro_mean(values: Values, clusters: Clusters) -> Estimate:
+    """Return the mean of the means of clusters: each cluster counts once, however many items it has.
+
+    Raises:
+        ContractError: a value is not finite, or there is not one cluster for each value.
+    """
+    found = sums(values, clusters)
+    return replace(ratio_mean(found.means), n_items=found.n_items)
+
+
+def exponentiated(estimate: Estimate) -> Estimate:
+    """Return exp of an estimate: a perplexity for a mean negative log-probability in nats.
+
+    The ends of the interval are exp of the ends. The standard error is that of the delta method, and infinite where
+    the value is; a p-value of a difference stays, as exp of zero is one.
+    """
+    value, error = exponential(estimate.value), estimate.standard_error
+    if error is not None:
+        # Zero times an infinite value would be no number.
+        error = math.inf if math.isinf(value) else value * error
+    return replace(
+        estimate,
+        value=value,
+        standard_error=error,
+        low=None if estimate.low is None else exponential(estimate.low),
+        high=None if estimate.high is None else exponential(estimate.high),
+        design_effect=None,
+    )
+
+
+def exponential(nats: float) -> float:
+    """Return exp, which is infinite where it is larger than any number of Python (from 710 nats on)."""
+    try:
+        return math.exp(nats)
+    except OverflowError:
+        return math.inf
+
+
+def ratio_mean(found: Sums, unclustered: float | None = None) -> Estimate:
+    """Return the mean over items for numbers and sums by cluster."""
+    error = clustered_error(found.deviations, abs(found.mean))
+    effect = None if not unclustered or error is None else (error / unclustered) ** 2
+    return with_interval(found.mean, error, found.n_items, len(found.n), design_effect=effect)
+
+
+def clustered_error(deviations: Floats, scale: float) -> float | None:
+    """Return sqrt(C/(C-1) * sum of squared deviations) for what each of C clusters adds to an error.
+
+    None for a single cluster; zero for what rounding leaves of zero in values of that scale.
+    """
+    n = len(deviations)
+    if n < 2:
+        return None
+    error = math.sqrt(n / (n - 1) * float(deviations @ deviations))
+    return error if error > ROUNDING * scale else 0.0
+
+
+def unclustered_error(values: Floats) -> float | None:
+    """Return the standard error of the mean if each item were a cluster; None for a single item."""
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+
+
+def with_interval(
+    value: float,
+    standard_error: float | None,
+    n_items: int,
+    n_clusters: int,
+    *,
+    is_difference: bool = False,
+    design_effect: float | None = None,
+) -> Estimate:
+    """Return an estimate with the interval of t with `n_clusters - 1` degrees of freedom, and a difference's p-value.
+
+    Where all of C clusters agree exactly there is no interval. If the difference in which they agree is not zero, its
+    p-value is that of the signs, 2^(1-C).
+    """
+    plain = Estimate(value, standard_error, None, None, n_items, n_clusters, None, design_effect)
+    if n_clusters < MIN_CLUSTERS or standard_error is None:
+        return plain
+    if not standard_error:
+        p_value = (2.0 ** (1 - n_clusters) if value else 1.0) if is_difference else None
+        return replace(plain, p_value=p_value)
+    half = t_quantile((1 + LEVEL) / 2, n_clusters - 1) * standard_error
+    p_value = two_sided(value / standard_error, n_clusters - 1) if is_difference else None
+    return replace(plain, low=value - half, high=value + half, p_value=p_value)
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(share: float, freedom: float) -> float:
+    """Return the quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, share))
+
+
+def two_sided(statistic: float, freedom: float) -> float:
+    """Return the two-sided p-value of a t statistic."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(freedom, -abs(statistic)))
+
+
+def equivalence(estimate: Estimate, margin: float) -> float | None:
+    """Return the p-value of two one-sided tests that a difference is at least a margin away from zero.
+
+    Below 0.05 the 90 % interval lies within the margin: the difference is shown to be smaller.
+
+    Args:
+        estimate: of the difference.
+        margin: in the units of its value.
+    """
+    from scipy.special import stdtr
+
+    if not estimate.standard_error or estimate.low is None:
+        return None
+    freedom = estimate.freedom or estimate.n_clusters - 1
+    return float(stdtr(freedom, (abs(estimate.value) - margin) / estimate.standard_error))
+
+
+def effective_items(mean: Estimate) -> float:
+    """Return the number of independent items with the same standard error as a clustered proportion.
+
+    Never more than there are items; the number of clusters where all items are true, or none.
+    """
+    if mean.value in (0, 1):
+        return float(mean.n_clusters)
+    if not mean.standard_error:
+        return float(mean.n_items)
+    return min(mean.value * (1 - mean.value) / mean.standard_error**2, float(mean.n_items))
+
+
+def wilson(share: float, n_effective: float, freedom: int) -> tuple[float, float]:
+    """Return Wilson's interval with the quantile of t in place of that of the normal distribution.
+
+    It contains the share, which rounding may leave just outside where all items are true, or none.
+    """
+    z = t_quantile((1 + LEVEL) / 2, freedom)
+    scale = 1 + z**2 / n_effective
+    centre = (share + z**2 / (2 * n_effective)) / scale
+    half = z * math.sqrt(share * (1 - share) / n_effective + z**2 / (4 * n_effective**2)) / scale
+    return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)

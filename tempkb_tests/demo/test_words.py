@@ -1,0 +1,32 @@
+"""The words of the demo world are complete: packaged, named in the README, and read without a slip."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import tempkb
+from tempkb.demo.pages import Clock, quarters
+from tempkb.demo.words import DATA
+
+PACKAGE = Path(tempkb.__file__).parent
+
+
+def test_all_files_beside_the_code_are_packaged():
+    settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
+    patterns = settings["tool"]["setuptools"]["package-data"]["tempkb"]
+    files = {path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc", ".md")}
+    assert set(DATA.iterdir()) < files
+    assert [path for path in files if not any(path.match(pattern) for pattern in patterns)] == []
+
+
+def test_the_readme_names_all_files_of_words():
+    text = (DATA.parent / "README.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `(\w+\.toml)` \|", text, re.MULTILINE)) == {path.name for path in DATA.iterdir()}
+
+
+@pytest.mark.parametrize("words", ["", "4 + 10", "2021", "late+1 month", "end"])
+def test_a_time_that_is_none_is_refused(words):
+    with pytest.raises(ValueError, match="no time of the demo world; expected such as 2021-03-20, 4\\+10 or last-3"):
+        Clock(quarters(9)).at(words)
