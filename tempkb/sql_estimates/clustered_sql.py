@@ -57,6 +57,7 @@ def t_975(n_clusters: str) -> str:
 
 
 def expanded(freedom: str) -> str:
+    """Return SQL for the 97.5 % quantile of t from nine degrees of freedom on, of which the number is given as SQL."""
     nested = str(_T_975[-1])
     for coefficient in reversed(_T_975[:-1]):
         nested = f"({coefficient} + {nested} / {freedom})"
