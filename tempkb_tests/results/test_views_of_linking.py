@@ -13,8 +13,7 @@ import pytest
 from scipy.stats import t
 
 from tempkb.results.linking import VIEWS
-from tempkb.results.linking_sql import KS
-from tempkb.sql_estimates.clustered_sql import t_975_of
+from tempkb.results.linking_sql import KS, _t_975_of
 from tempkb.store.memory import in_memory
 from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
 from tempkb_tests.results.test_every_row import BASE, check_linking
@@ -337,7 +336,7 @@ def test_mentions_by_type_are_put_together_over_tests():
 def test_the_quantile_of_t_of_few_degrees_of_freedom_is_never_too_small():
     with in_memory() as connection:
         for freedom in (1, 1.9, 2, 3.5, 8, 8.99, 9, 9.5, 40.25):
-            (found,) = connection.execute(f"SELECT {t_975_of(str(freedom))}").fetchone()
+            (found,) = connection.execute(f"SELECT {_t_975_of(str(freedom))}").fetchone()
             exact = t.ppf(0.975, freedom if freedom >= 9 else math.floor(freedom))
             assert found == pytest.approx(exact, rel=1e-5)
             assert found >= t.ppf(0.975, freedom) * (1 - 1e-5)
