@@ -27,8 +27,11 @@ from tempkb.windows import Granularity, window_of, windows_until
 
 Days = np.ndarray[Any, np.dtype[np.datetime64]]
 
-_COMPARED = [(one, one.reading.aggregate) for one in BENCHMARKS if one.reading and one.reading.aggregate]
-"""Benchmarks with the aggregates by which models are compared."""
+_COMPARED = sorted(
+    ((one, one.reading.aggregate) for one in BENCHMARKS if one.reading and one.reading.aggregate),
+    key=lambda compared: not compared[1].is_share,
+)
+"""Benchmarks with the aggregates by which models are compared, shares before perplexities."""
 _WITH_CHANGES = next(one for one, aggregate in _COMPARED if "scored_changes" in aggregate.needs)
 _IN_NUMBERS = ", ".join(f"{name} - DATE '1970-01-01' AS {name}" for name in ("from_day", "to_day"))
 
