@@ -238,3 +238,15 @@ def refused_well(error: Exception, path: Path) -> None:
 
 
 _PLACE = re.compile(r"byte \d+|line \d+|the row of page|page \d+ has two rows|no column|no CREATE TABLE|is empty")
+
+
+def cut_off(path: Path) -> None:
+    """Take away the last bytes of a file."""
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def flip(path: Path, at: int | None = None, bit: int = 2) -> None:
+    """Change a bit of a byte, by default of the one in the middle, so that the file keeps its size."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 if at is None else at] ^= 1 << bit
+    path.write_bytes(data)

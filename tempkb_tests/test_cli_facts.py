@@ -99,27 +99,10 @@ def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
     ("arguments", "words"),
     [
         (
-            ["release", "templama", "2019-01-01..2022-01-01"],
-            "the study ends on 2022-01-01, after the day of wikidatawiki-",
-        ),
-        (
-            ["release", "templama", "2019-01-01..2020-01-01", "--name", "quarters"],
-            "exists with another design; choose another --name",
-        ),
-        (
             ["release", "templama", "2019-01-01..2020-01-01", "--dump-id", "wikidatawiki-19990101"],
             "facts of wikidatawiki-19990101 is not built; built: wikidatawiki-",
         ),
-        (
-            ["release", "templama", "2019-01-01..2020-01-01", "--set", "beauty=1"],
-            "beauty: no such part of a design; known: aliases, ambiguous",
-        ),
-        (["release", "templama", "2019-01-01..2020-01-01", "--templates", "none.csv"], "none.csv: no such file"),
-        (["release", "templama", "Q1"], "expected A..B with two days"),
         (["release", "extend", "quarters", "2022-01-01"], "is one of DynamicTempLAMA; expected one of TempEL"),
-        (["release", "export", "none", "."], "release 'none': no such release; there: quarters"),
-        (["release", "tokens", "quarters", __file__], "expected a tokenizer.json"),
-        (["build", "--select", "templama_queries"], "belongs to a release"),
         (["build", "--day", "2021-01-01"], "tells the day of files of Wikidata's entities; name them with --dump"),
         (["build", "--dump", "any.json", "--day", "soon"], "day 'soon': expected YYYY-MM-DD"),
     ],

@@ -18,18 +18,19 @@ from tempkb.cli import main
 from tempkb.dumps.catalogue import Dump, DumpFile, remember
 from tempkb.dumps.sums import known_sums
 from tempkb.errors import StoredDamageError
-from tempkb.planning.building import build
 from tempkb.planning.built import is_built
-from tempkb.planning.requests import Request
+from tempkb.planning.declaration import Request
 from tempkb.revisions.windows import read_windows
+from tempkb.runs.building import build
 from tempkb.settings import in_shell
 from tempkb.store import damage
 from tempkb.store.damage import Fault
 from tempkb.store.drafts import Provenance
 from tempkb.store.tables import Family
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.damage import cut_off, flip
 from tempkb_tests.linking.tiny import save_encoder
-from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
+from tempkb_tests.models.tiny import saved_tiny
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each, state
 
@@ -90,10 +91,6 @@ def plain(output, home):
 def data_file(home, table, partition):
     (path,) = home.glob(f"lake/{table}/{partition}/*/part-00000.parquet")
     return path
-
-
-def cut_off(path):
-    path.write_bytes(path.read_bytes()[:-10])
 
 
 @pytest.mark.slow
@@ -169,8 +166,7 @@ def filled(demo_home, tmp_path_factory):
     """A home in which each table has a partition; what is in it was not asked for in the usual way or order."""
     folder = tmp_path_factory.mktemp("filled")
     places = {"causal": folder / "causal", "encoder": folder / "encoder"}
-    random_model(KINDS["gpt2"], tokenizer_of("gpt2")).save_pretrained(places["causal"])
-    tokenizer_of("gpt2").save_pretrained(places["causal"])
+    saved_tiny("gpt2", places["causal"])
     save_encoder(places["encoder"], "bert")
     home = folder / "home"
     shutil.copytree(demo_home, home)
@@ -228,9 +224,7 @@ def test_a_build_reads_lost_texts_again_and_mends_what_it_meets_while_it_reads(h
         cut_off(data_file(home, table, "2020-10-01"))
     # A bit flips in a file of the right size, which nobody has verified: the build meets it as it makes the mentions.
     path = data_file(home, "stable_snapshots", "2021-01-01")
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 4
-    path.write_bytes(data)
+    flip(path)
     summary = build(Request())
     assert summary.failures == []
     named = [note for note in summary.notes if note.startswith("damaged, and set aside: ")]

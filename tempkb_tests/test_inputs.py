@@ -10,8 +10,8 @@ import pytest
 
 from tempkb.errors import SettingsError, SourceError
 from tempkb.planning import requests
-from tempkb.planning.building import build as build_request
-from tempkb.planning.requests import Request
+from tempkb.planning.declaration import Request
+from tempkb.runs.building import build as build_request
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.test_looking import BROKEN, HTML
 from tempkb_tests.revisions.builds import export, page, revision
@@ -66,25 +66,22 @@ def partitions_of(home):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        pytest.param(HTML, "holds no whole page (it is an HTML page", id="an HTML page"),
-        pytest.param(bz2.compress(HTML), "holds no whole page (it is an HTML page", id="a packed HTML page"),
-        pytest.param(b"", "holds no whole page (the file is empty)", id="empty"),
-        pytest.param(bz2.compress(GOOD)[:-40], "cut at byte", id="cut"),
-        pytest.param(bz2.compress(export()), "there is no <page>", id="a head without pages"),
-    ],
-)
-def test_a_named_dump_that_is_none_leaves_nothing_and_the_good_one_of_its_name_is_built(tmp_path, data, words):
+def test_a_named_dump_that_is_none_leaves_nothing_and_the_good_one_of_its_name_is_built(tmp_path):
     home, path = tmp_path / "home", tmp_path / "testwiki-20220101-pages-meta-history.xml.bz2"
-    path.write_bytes(data)
-    done = build(home, "--all", "--dump", str(path), check=False)
-    assert done.returncode == 1
-    assert words in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert not (home / "home.toml").exists()
-    assert is_untouched(home)
+    for data, words in (
+        (HTML, "holds no whole page (it is an HTML page"),
+        (bz2.compress(HTML), "holds no whole page (it is an HTML page"),
+        (b"", "holds no whole page (the file is empty)"),
+        (bz2.compress(GOOD)[:-40], "cut at byte"),
+        (bz2.compress(export()), "there is no <page>"),
+    ):
+        path.write_bytes(data)
+        done = build(home, "--all", "--dump", str(path), check=False)
+        assert done.returncode == 1
+        assert words in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert not (home / "home.toml").exists()
+        assert is_untouched(home)
     path.write_bytes(bz2.compress(GOOD))
     assert "4 of 4 windows are built." in build(home, "--all", "--dump", str(path)).stdout
     assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
@@ -192,14 +189,16 @@ def test_strict_says_once_what_is_damaged_and_without_it_whole_pages_are_kept(tm
 def test_tables_that_are_none_are_refused_with_their_dump(tmp_path):
     home = tmp_path / "home"
     path = folder_dump(home, bz2.compress(GOOD))
-    for kind in ("page", "page_props"):
+    for kind, data in (
+        ("page", HTML),
+        ("page_props", gzip.compress(b"-- MariaDB dump 10.19\nCREATE TABLE `x` (\n")),
+    ):
         table = path.with_name(f"testwiki-20220101-{kind}.sql.gz")
-        for data in (HTML, gzip.compress(HTML), gzip.compress(b"-- MariaDB dump 10.19\nCREATE TABLE `x` (\n")):
-            table.write_bytes(data)
-            done = build(home, check=False)
-            assert done.returncode == 1
-            assert table.name in done.stdout
-            assert not list((home / "lake").rglob("CURRENT"))
+        table.write_bytes(data)
+        done = build(home, check=False)
+        assert done.returncode == 1
+        assert table.name in done.stdout
+        assert not list((home / "lake").rglob("CURRENT"))
         table.unlink()
     assert "4 of 4 windows are built." in build(home).stdout
 

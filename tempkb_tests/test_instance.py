@@ -21,12 +21,9 @@ from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, flaw_of, prepare_
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
+from tempkb_tests.killed import KilledError
 
 RUNS, EVENTS, SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
-
-
-class KilledError(BaseException):
-    """The process ends here: nothing is cleaned up."""
 
 
 @pytest.fixture(scope="module")

@@ -48,9 +48,7 @@ def put(server, day, *, wiki="testwiki", files=None, **jobs):
 
 def as_folder(server, folder, monkeypatch):
     """The same files as a folder of this machine."""
-    for place, data in server.files.items():
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        (folder / place).write_bytes(data)
+    server.write_to(folder)
     monkeypatch.setenv("TEMPKB_MIRROR", str(folder))
 
 
@@ -107,17 +105,10 @@ def test_what_is_no_newer_than_what_is_held_is_passed_over_in_silence(server, ho
     ]
 
 
-def lay(server, home_folder):
-    """Put what the server has into the home's own folder."""
-    for place, data in server.files.items():
-        (home_folder / "dumps" / place).parent.mkdir(parents=True, exist_ok=True)
-        (home_folder / "dumps" / place).write_bytes(data)
-
-
 def test_a_dump_here_that_nobody_lists_is_named_where_it_is_not_taken(server, home_folder):
     folder = put(server, "20260701")
     del server.files[f"{folder}/dumpstatus.json"]
-    lay(server, home_folder)
+    server.write_to(home_folder / "dumps")
     due, (line,) = seen(from_mirror=False)
     assert due == []
     assert line == (
@@ -134,7 +125,7 @@ def test_an_incomplete_dump_of_which_a_window_was_built_by_hand_is_still_named(
 ):
     put(server, "20260701", pagetable="in-progress")
     if is_here:
-        lay(server, home_folder)
+        server.write_to(home_folder / "dumps")
     # As after `build --windows 2026-01-01..2026-04-01 --dump FILE`: the dump's files are written down, Q1 is built.
     monkeypatch.setattr("tempkb.planning.due.newest_held", lambda *_: date(2026, 7, 1))
     _, second = windows_until(date(2026, 1, 1), date(2026, 7, 1), Granularity.QUARTER)
@@ -151,7 +142,7 @@ def test_an_incomplete_dump_is_named_if_the_complete_one_that_serves_the_same_wi
     put(server, "20260501")
     put(server, "20260601", pagetable="failed")
     put(server, "20260701", pagetable="failed")
-    lay(server, home_folder)
+    server.write_to(home_folder / "dumps")
     assert seen(from_mirror=False) == (
         ["testwiki-20260501"],
         [

@@ -251,7 +251,7 @@ def _asking(
         _days(items),
         _numbers(items, "is_provisional").astype(bool),
         given,
-        {key for key in given if _is_asked_for(key[1], models[key[0]]["family"], benchmark, request.template)},
+        {key for key in given if _is_asked_for(key[1], models[key[0]]["family"], benchmark, request.scorer)},
         {key: _reasons(rows) for key, rows in _groups(reasons, "model", "scorer")},
     )
 
@@ -374,7 +374,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             continue
         if request.releases and release not in request.releases:
             continue
-        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.template):
+        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.scorer):
             continue
         certainly = row["knows_certainly_until"]
         ends = own["ended"].to_numpy()

@@ -11,15 +11,12 @@ from tempkb.benchmarks.export_folder import SUMS, export_folder
 from tempkb.errors import SettingsError
 from tempkb.store.locks import LockTimeoutError
 from tempkb_tests.benchmarks.exports import verified_files
+from tempkb_tests.killed import KilledError
 
 
 def one_row(target):
     """A kind of folder of which each has rows, and some have code."""
     return export_folder(target, "an export", ("rows.txt",))
-
-
-class KilledError(BaseException):
-    """Stands for the end of a process."""
 
 
 def export(target, text):

@@ -10,6 +10,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
+from tempkb_tests.benchmarks.splitmix import splitmix
 from tempkb_tests.conftest import run_tempkb
 
 PROMPTS = {one.name: one.prompting.table for one in BENCHMARKS if one.prompting}
@@ -75,14 +76,6 @@ def test_every_prompts_table_declares_what_its_rows_have(read):
         assert set(benchmark.prompting.variants[: benchmark.prompting.n_default]) <= found
         no_left = {row["variant"] for row in rows.to_pylist() if not row["left_context"]}
         assert "object_last" not in no_left
-
-
-def splitmix(number):
-    """The finaliser of splitmix64, on whole numbers."""
-    mask = (1 << 64) - 1
-    number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9 & mask
-    number = (number ^ (number >> 27)) * 0x94D049BB133111EB & mask
-    return number ^ (number >> 31)
 
 
 class Oracle:

@@ -36,6 +36,7 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Column, Family, Table
 from tempkb.store.types import DATE, INT64, STRING
 from tempkb_tests.conftest import run_module, run_tempkb
+from tempkb_tests.damage import cut_off
 
 _COLUMNS = (Column("wiki", STRING, "wiki"), Column("release", STRING, "name"), Column("n", INT64, "n"))
 TOLD = Table("told", "One row a release.", _COLUMNS, ("release",), Family.RELEASE, "release", ("release",))
@@ -164,11 +165,6 @@ def test_an_extension_that_was_killed_can_be_taken_back(store):
     assert release_names(store.home) == ["good"]
 
 
-def cut_off(version):
-    path = version.places()[0]
-    path.write_bytes(path.read_bytes()[:-10])
-
-
 def fail_behind(store, release, *written):
     """A run over a release that writes rows (cut, number) and fails; what it says."""
 
@@ -186,7 +182,7 @@ def fail_behind(store, release, *written):
 def test_a_repair_that_fails_leaves_known_what_is_damaged(store):
     build(store, "good", 1, 2)
     version = store.lake.current("rows", "good.2022-01-01")
-    cut_off(version)
+    cut_off(version.places()[0])
     store.set_aside_damaged()
     assert fail_behind(store, "good", ("2022-01-01", 7)) == (
         "a fault. Release 'good' stays as it was, without rows good.2022-01-01, lost to damage; build that again: "

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 Fault = Callable[["Handler", bytes], bool]
 """Given the request and the file, does something odd; True if the request is answered with it."""
@@ -45,6 +45,12 @@ class Server:
     def requests_of(self, place: str) -> list[str]:
         """Range headers of the requests for a place."""
         return [asked for one, asked in self.asked if one == place]
+
+    def write_to(self, folder: Path) -> None:
+        """Lay all files out in a folder."""
+        for place, data in self.files.items():
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            (folder / place).write_bytes(data)
 
     def put_legacy(self, wiki: str, day: str, files: dict[str, bytes], **jobs: str) -> str:
         """Put a dump in the legacy layout; `jobs` changes the status of a job."""

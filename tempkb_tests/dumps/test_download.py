@@ -24,6 +24,7 @@ from tempkb.dumps.transfer import Transfer
 from tempkb.errors import SettingsError, SourceError
 from tempkb_tests.dumps import server as faults
 from tempkb_tests.dumps.server import drop_after, ignore_range, say, serving, wrong_range
+from tempkb_tests.killed import KilledError
 
 # Longer than any buffer on the way, so that a dropped connection leaves some of it behind.
 HISTORY = hashlib.sha256(b"x").digest() * 40_000
@@ -197,10 +198,6 @@ def test_a_draft_that_is_linked_to_a_mirrors_file_is_never_written_over(mirror, 
     assert arrived(tmp_path / "home") == HISTORY
 
 
-class KilledError(BaseException):
-    """What a process does not live to see."""
-
-
 def test_a_fetch_that_is_killed_right_behind_a_file_leaves_nothing_of_its_arrival(mirror, dump, tmp_path):
     """All files are here then, so the next fetch looks at none of them."""
 
@@ -288,16 +285,6 @@ def test_a_redirect_to_another_host_is_refused(mirror, server, dump, tmp_path):
     server.faults["testwiki/"] = [say(301, Location="/testwiki/")] * 3
     with pytest.raises(SourceError, match="redirects too often"):
         offers_of(mirror, "testwiki")
-
-
-def test_a_redirect_to_another_port_is_refused(mirror, server, dump, tmp_path):
-    """Another server of the same machine, which has a file of that name, is not the server that was asked."""
-    with serving() as other:
-        other.files[dump] = HISTORY
-        server.faults[dump] = [say(302, Location=f"{other.root}/{dump}")]
-        with pytest.raises(SourceError, match=rf"redirects to {other.root}/{dump}, another port; expected the file"):
-            fetch(mirror, tmp_path)
-        assert other.asked == []
 
 
 # Bytes of the header: the third target has a sign that looks like several letters, the last is no UTF-8.

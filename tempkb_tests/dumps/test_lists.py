@@ -32,10 +32,7 @@ def server():
 
 def laid_out(server: Server, root):
     """The server's files as a folder."""
-    for place, data in server.files.items():
-        path = root / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    server.write_to(root)
     return FolderMirror(root)
 
 

@@ -1,12 +1,3 @@
-"""Tiny encoders are fastest on one thread."""
+"""Tiny models are fastest on one thread."""
 
-import pytest
-import torch
-
-
-@pytest.fixture(autouse=True, scope="package")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+from tempkb_tests.models.conftest import one_thread  # noqa: F401 - a fixture of this package, too

@@ -211,97 +211,77 @@ def with_projection(folder, **config):
     (folder / "document_9_Dense" / "config.json").write_text(json.dumps(config))
 
 
-def changed_json(file, **values):
-    found = json.loads(file.read_text())
-    (found[0] if isinstance(found, list) else found).update(values)
-    file.write_text(json.dumps(found))
+def spoil(file, damage):
+    """Change values of the JSON of a file, or put other bytes in its place, or remove it."""
+    if damage is None:
+        file.unlink()
+    elif isinstance(damage, bytes):
+        file.write_bytes(damage)
+    else:
+        found = json.loads(file.read_text())
+        (found[0] if isinstance(found, list) else found).update(damage)
+        file.write_text(json.dumps(found))
+
+
+MODULES, ROUTER, POOLING = "modules.json", "router_config.json", "query_1_Pooling/config.json"
+SIMILARITY, LENGTH = "config_sentence_transformers.json", "query_0_Transformer/sentence_bert_config.json"
+DOCUMENTS = "document_0_Transformer"
 
 
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    ("file", "damage", "message"),
     [
-        (lambda folder: (folder / "modules.json").unlink(), "is no encoder of sentences: expected modules.json"),
-        (lambda folder: (folder / "modules.json").write_text("{"), "cannot be read as JSON"),
-        (lambda folder: (folder / "modules.json").write_text("[]"), "is no list of modules"),
-        (lambda folder: changed_json(folder / "modules.json", type="custom_st.Own"), "has the module custom_st.Own"),
+        (MODULES, None, "is no encoder of sentences: expected modules.json"),
+        (MODULES, b"{", "cannot be read as JSON"),
+        (MODULES, b"[]", "is no list of modules"),
+        (MODULES, {"type": "custom_st.Own"}, "has the module custom_st.Own"),
+        (MODULES, {"type": "sentence_transformers.models.BoW"}, "has the module sentence_transformers.models.BoW"),
+        (MODULES, {"type": None}, "is no list of modules with type and path"),
+        (MODULES, {"path": "../other"}, "which is not within"),
+        (MODULES, {"path": None}, "is no list of modules with type and path"),
+        (ROUTER, {"structure": {"query": []}}, "has not both routes query and document"),
+        (ROUTER, {"structure": {"query": [], "document": []}}, "has the modules none; expected Transformer"),
         (
-            lambda folder: changed_json(folder / "modules.json", type="sentence_transformers.models.BoW"),
-            "has the module sentence_transformers.models.BoW",
+            ROUTER,
+            {"types": {"x": 7}, "structure": {"query": ["x"], "document": ["x"]}},
+            "has the module 7 .* does not know",
         ),
-        (lambda folder: changed_json(folder / "modules.json", path="../other"), "which is not within"),
+        (POOLING, {"pooling_mode": "middle"}, "pools by middle"),
+        (POOLING, {"pooling_mode": 7}, "pools by 7"),
+        (POOLING, {"include_prompt": False}, "pools without its prompt"),
+        (POOLING, b'["mean"]', "query_1_Pooling/config.json is no JSON object"),
+        (SIMILARITY, {"similarity_fn_name": "manhattan"}, "compares vectors by manhattan"),
         (
-            lambda folder: changed_json(folder / "router_config.json", structure={"query": []}),
-            "has not both routes query and document",
+            SIMILARITY,
+            {"prompts": ["query"]},
+            r"found the prompts \['query'\] in .*expected an object with a text for each",
         ),
-        (
-            lambda folder: changed_json(folder / "router_config.json", structure={"query": [], "document": []}),
-            "has the modules none; expected Transformer",
-        ),
-        (lambda folder: changed_json(folder / "query_1_Pooling/config.json", pooling_mode="middle"), "pools by middle"),
-        (
-            lambda folder: changed_json(folder / "query_1_Pooling/config.json", include_prompt=False),
-            "pools without its prompt",
-        ),
-        (
-            lambda folder: changed_json(folder / "config_sentence_transformers.json", similarity_fn_name="manhattan"),
-            "compares vectors by manhattan",
-        ),
-        (lambda folder: changed_json(folder / "modules.json", path=None), "is no list of modules with type and path"),
-        (lambda folder: changed_json(folder / "modules.json", type=None), "is no list of modules with type and path"),
-        (
-            lambda folder: changed_json(
-                folder / "router_config.json", types={"x": 7}, structure={"query": ["x"], "document": ["x"]}
-            ),
-            "has the module 7 .* which tempkb does not know",
-        ),
-        (
-            lambda folder: changed_json(folder / "config_sentence_transformers.json", prompts=["query"]),
-            r"found the prompts \['query'\] in .*expected an object with a text for each name",
-        ),
-        (
-            lambda folder: (folder / "query_1_Pooling/config.json").write_text('["mean"]'),
-            r"query_1_Pooling/config.json is no JSON object",
-        ),
-        (
-            lambda folder: changed_json(folder / "query_1_Pooling/config.json", pooling_mode=7),
-            "pools by 7",
-        ),
-        (
-            lambda folder: changed_json(folder / "query_0_Transformer/sentence_bert_config.json", max_seq_length="x"),
-            "max_seq_length in .*sentence_bert_config.json is 'x'; expected a whole number from 1",
-        ),
-        (
-            lambda folder: (folder / "query_0_Transformer/sentence_bert_config.json").write_text("[1]"),
-            "sentence_bert_config.json is no JSON object",
-        ),
-        (lambda folder: with_projection(folder, out_features=4), "in_features in .* is None; expected a whole number"),
-        (
-            lambda folder: with_projection(folder, in_features=32, out_features=-1),
-            "out_features in .* is -1; expected a whole number from 1",
-        ),
-        (lambda folder: (folder / "document_0_Transformer/model.safetensors").unlink(), "has no weights"),
-        (
-            lambda folder: (folder / "document_0_Transformer/model.safetensors").write_bytes(b"\x00" * 40),
-            "is cut or damaged",
-        ),
-        (lambda folder: (folder / "document_0_Transformer/tokenizer.json").unlink(), "has no tokenizer"),
-        (
-            lambda folder: changed_json(folder / "document_0_Transformer/config.json", num_hidden_layers=3),
-            "lacks 16 weights of its bert",
-        ),
-        (
-            lambda folder: changed_json(folder / "document_0_Transformer/config.json", num_attention_heads=0),
-            "cannot be loaded: integer modulo by zero",
-        ),
-        (
-            lambda folder: changed_json(folder / "document_0_Transformer/config.json", attn_implementation=5),
-            "cannot be loaded: 'int' object has no attribute",
-        ),
+        (LENGTH, {"max_seq_length": "x"}, "max_seq_length in .*_config.json is 'x'; expected a whole number from 1"),
+        (f"{DOCUMENTS}/model.safetensors", None, "has no weights"),
+        (f"{DOCUMENTS}/model.safetensors", b"\x00" * 40, "is cut or damaged"),
+        (f"{DOCUMENTS}/tokenizer.json", None, "has no tokenizer"),
+        (f"{DOCUMENTS}/config.json", {"num_hidden_layers": 3}, "lacks 16 weights of its bert"),
+        (f"{DOCUMENTS}/config.json", {"num_attention_heads": 0}, "cannot be loaded: integer modulo by zero"),
+        (f"{DOCUMENTS}/config.json", {"attn_implementation": 5}, "cannot be loaded: 'int' object has no attribute"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_message(two_towers, tmp_path, damage, message):
+def test_what_cannot_be_used_is_refused_in_one_message(two_towers, tmp_path, file, damage, message):
     folder = copied(two_towers, tmp_path)
-    damage(folder)
+    spoil(folder / file, damage)
+    with pytest.raises(ModelError, match=message):
+        load_layout(read_layout(str(folder)), "cpu")
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"out_features": 4}, "in_features in .* is None; expected a whole number"),
+        ({"in_features": 32, "out_features": -1}, "out_features in .* is -1; expected a whole number from 1"),
+    ],
+)
+def test_a_projection_of_no_size_is_refused(two_towers, tmp_path, config, message):
+    folder = copied(two_towers, tmp_path)
+    with_projection(folder, **config)
     with pytest.raises(ModelError, match=message):
         load_layout(read_layout(str(folder)), "cpu")
 

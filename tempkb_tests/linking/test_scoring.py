@@ -24,6 +24,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.promises import Subject
 from tempkb.store.said import read_said
 from tempkb.store.store import read_files
+from tempkb_tests.killed import KilledError
 from tempkb_tests.linking.small_home import (
     ASSEMBLY,
     GODDESS,
@@ -314,10 +315,6 @@ def test_bm25_finds_what_shares_words(store):
     assert (row["rank"], row["n_tied"], row["top_page_ids"]) == (1, 1, [PORT, GODDESS])
     assert row["n_candidates"] == 3
     assert scores(store, A, "fixed-2", "bm25")[PORT]["top_page_ids"] == [PORT]
-
-
-class KilledError(BaseException):
-    """Stands for the end of a process: nothing of it cleans up behind itself."""
 
 
 def lake_files(store):

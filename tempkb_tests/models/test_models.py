@@ -24,7 +24,15 @@ from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb_tests.conftest import run_script, run_tempkb
-from tempkb_tests.models.test_checkpoints import Bomb, config_with, sha256
+from tempkb_tests.damage import flip
+from tempkb_tests.models.test_checkpoints import (
+    sha256,
+    with_broken_config,
+    with_code_in_its_weights,
+    with_code_of_its_own,
+    with_cut_weights,
+    without_config,
+)
 from tempkb_tests.models.tiny import CONTEXT, KINDS, random_model, tokenizer_of
 
 
@@ -205,38 +213,9 @@ def test_a_row_that_is_not_what_was_said_is_named_and_written_again(home_folder,
     assert run_tempkb(home_folder, "verify").stdout.startswith("All is well")
 
 
-# Each of these spoils a checkpoint, and says a part of the reason.
-def without_a_config(folder):
-    (folder / "config.json").unlink()
-    return "has no config.json"
-
-
-def with_a_web_page_as_config(folder):
-    (folder / "config.json").write_text("<!DOCTYPE html><html><body>Sign in</body></html>")
-    return "is not JSON"
-
-
-def with_cut_weights(folder):
-    data = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(data[: len(data) // 2])
-    return "is cut or damaged"
-
-
-def with_code_in_its_weights(folder):
-    (folder / "model.safetensors").unlink()
-    torch.save({"weight": torch.zeros(2), "bomb": Bomb()}, folder / "pytorch_model.bin")
-    return "holds more than weights, possibly code"
-
-
-def with_code_of_its_own(folder):
-    config_with(folder, model_type="thoughtful", auto_map={"AutoModelForMaskedLM": "modeling.Thoughtful"})
-    (folder / "modeling.py").write_text("import os; os.system('touch bomb-went-off')")
-    return "wants to run code of its own"
-
-
 SPOILED = {
-    "a-page": with_a_web_page_as_config,
-    "b-empty": without_a_config,
+    "a-page": with_broken_config,
+    "b-empty": without_config,
     "c-cut": with_cut_weights,
     "d-bomb": with_code_in_its_weights,
     "e-code": with_code_of_its_own,
@@ -394,9 +373,7 @@ def test_a_damaged_row_is_named_and_made_anew(home_folder, saved):
     model(home_folder, "add", "tiny", str(saved("roberta")))
     row = published(home_folder)["tiny"]
     (file,) = (home_folder / "lake" / "models" / "tiny").glob("*/*.parquet")
-    data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 1
-    file.write_bytes(data)
+    flip(file)
     # It is met where the row is read, and named by the same command.
     assert " tempkb model add tiny\n" in run_tempkb(home_folder, "status").stdout
     model(home_folder, "add", "tiny")
@@ -497,7 +474,7 @@ def test_a_run_in_the_ui_names_the_checkpoint_in_its_configuration(home_folder, 
 def test_dagster_knows_the_models_of_a_home_and_forgets_those_that_were_removed(home_folder, saved, own, offline):
     model(home_folder, "add", "tiny", str(saved("roberta")))
     odd = own("roberta", "odd")
-    without_a_config(odd)
+    without_config(odd)
     model(home_folder, "add", "odd", str(odd), check=False)
     model(home_folder, "add", "far", "nobody/nothing", check=False, **offline)
 
@@ -526,7 +503,7 @@ def test_commands_that_read_models_load_nothing_heavy(home_folder, arguments):
     open_store().write(MODELS, "tiny", [pa.Table.from_pylist([ROW], MODELS.schema)], Provenance())
     done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
     loaded = done.stderr.split()
-    assert "tempkb.model_commands" in loaded
+    assert "tempkb.commands.models" in loaded
     assert {"torch", "transformers", "huggingface_hub", "dagster", "pyarrow", "numpy"} & set(loaded) == set()
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import torch
 import transformers
@@ -202,3 +203,11 @@ def tiny(name: str, dtype: str = "float64") -> LoadedModel:
     kind = KINDS[name]
     tokenizer = tokenizer_of(name)
     return loaded(kind.family, random_model(kind, tokenizer), tokenizer, dtype=dtype, context_tokens=CONTEXT)
+
+
+def saved_tiny(name: str, folder: Path) -> Path:
+    """Save a model of a kind with its tokenizer, unless it is there; return its folder."""
+    if not folder.exists():
+        random_model(KINDS[name], tokenizer_of(name)).save_pretrained(folder)
+        tokenizer_of(name).save_pretrained(folder)
+    return folder

@@ -1,28 +1,21 @@
 """Real articles of many languages, read by the cleaner and by mwparserfromhell: `TEMPKB_REAL_DATA=folder make real`."""
 
-import os
 import statistics
 import time
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import mwparserfromhell
-import pytest
 
 from tempkb.dumps.elements import TextState, unescape
 from tempkb.dumps.files import open_dump
 from tempkb.dumps.xml import BrokenPageError, PageStream
 from tempkb.wikitext.article import read_article
 from tempkb.wikitext.redirects import redirect_target
+from tempkb_tests.real.data import DUMPS, REAL
 from tempkb_tests.wikitext import second_reader
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
-DUMPS = Path(FOLDER or ".").resolve() / "dumps"
+pytestmark = REAL
 LANGUAGES = [
     "ar",
     "ca",

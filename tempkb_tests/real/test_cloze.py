@@ -6,7 +6,6 @@ import os
 import re
 from collections import Counter
 from datetime import date, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -30,15 +29,11 @@ from tempkb.store.plain import plain_rows
 from tempkb.windows import Granularity
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.real.data import DATA, DUMPS, REAL
 from tempkb_tests.real.test_facts import FILES, dump_of, raw_entities, store  # noqa: F401 - a fixture
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
-RELEASED = Path(FOLDER or ".").resolve() / "ecbd"
-DUMPS = Path(FOLDER or ".").resolve() / "dumps"
+pytestmark = REAL
+RELEASED = DATA / "ecbd"
 PROBES = sorted(RELEASED.glob("ekp_*/*.json"))
 SAMPLES = RELEASED / "ekp_2020_2021" / "all_ent_2020_2021_np_500samples.json"
 ARTICLES = (

@@ -3,7 +3,6 @@
 The folder's `INDEX.md` tells how many pages, revisions, rows or entities each file holds; another tool counted them.
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -22,14 +21,10 @@ from tempkb.errors import SourceError
 from tempkb.wikidata.reading import Tally, read_entities
 from tempkb_tests.damage import refused_well, spoil
 from tempkb_tests.dumps.test_damage import rows_in, tags
+from tempkb_tests.real.data import DUMPS, REAL
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
+pytestmark = REAL
 NOT_JSON = r"not Wikidata's JSON \(line 1: Object missing required field"
-DUMPS = Path(FOLDER or ".").resolve() / "dumps"
 LARGE = "maribelacosta+wikiwho/large.xml.lzma"
 
 

@@ -3,10 +3,8 @@
 import bz2
 import csv
 import json
-import os
 from collections import Counter, defaultdict
 from datetime import date
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -24,14 +22,11 @@ from tempkb.wikidata.building import read_dump
 from tempkb.wikidata.membership import true_within
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release
+from tempkb_tests.real.data import DATA, DUMPS, REAL
 from tempkb_tests.wikidata.items import item, read_home, said, write_lines
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
-DUMPS, RELEASED = (Path(FOLDER or ".").resolve() / name for name in ("dumps", "templama"))
+pytestmark = REAL
+RELEASED = DATA / "templama"
 # Files, the day they are taken to be of, and what the index of the folder counts.
 FILES = {
     "maxlath+wikibase-dump-filter/entities": (date(2017, 3, 1), 25, 995),

@@ -9,7 +9,9 @@ import mwxml
 from tempkb.dumps.files import open_dump
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import drop_after, serving
-from tempkb_tests.real.test_real import DUMPS, pytestmark  # noqa: F401 - the module is skipped without real dumps
+from tempkb_tests.real.data import DUMPS, REAL
+
+pytestmark = REAL
 
 
 def test_a_real_wiki_from_server_to_tables(tmp_path):

@@ -1,21 +1,17 @@
 """Holes in real articles of 25 languages, counted by real sentences: `TEMPKB_REAL_DATA=folder make real`."""
 
-import os
 from collections import Counter
 from dataclasses import dataclass, field
 
-import pytest
 from sentencex import get_sentence_boundaries
 
 from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.holes import count_inside
 from tempkb.wikitext.wikis import language_of
+from tempkb_tests.real.data import REAL
 from tempkb_tests.real.test_articles import SETS, articles
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not os.environ.get("TEMPKB_REAL_DATA"), reason="TEMPKB_REAL_DATA names no folder"),
-]
+pytestmark = REAL
 # Sentences with a hole, in per cent, with what was shown before holes were known: no formula, and of templates those
 # that the table named on 2026-11-21. Silent templates are left out of this count, too.
 BEFORE = {

@@ -12,16 +12,11 @@ import numpy as np
 import pytest
 
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.real.data import DUMPS, REAL
 from tempkb_tests.real.test_mentions import CUTS, FILES
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
 ENCODER = os.environ.get("TEMPKB_REAL_ENCODER")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-    pytest.mark.timeout(1800),
-]
-DUMPS = Path(FOLDER or ".").resolve() / "dumps"
+pytestmark = [*REAL, pytest.mark.timeout(1800)]
 SETTINGS = {"TEMPKB_GRANULARITY": "month", "TEMPKB_WORKERS": "2", "TEMPKB_FIRST_WINDOW": "2014-11-01"}
 # Each article has one text in a file, so an article is as old as its text: older than a day before the first cut. Of
 # some hundred articles, few entities have surfaces for three subsets, so these need not be unlike.

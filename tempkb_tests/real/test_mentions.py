@@ -1,21 +1,12 @@
 """Mentions over real English articles of 2014 and 2016, read as one history: `TEMPKB_REAL_DATA=folder make real`."""
 
-import os
-from pathlib import Path
-
-import pytest
-
 import tempkb
 from tempkb.store.memory import in_memory
 from tempkb.wikitext.counting import words_before, words_behind
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.real.data import DUMPS, REAL
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
-DUMPS = Path(FOLDER or ".").resolve() / "dumps"
+pytestmark = REAL
 FILES = (
     "yohasebe+wp2txt/ad8949a2dd/testdata_en.bz2",
     "piskvorky+gensim/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2",

@@ -1,8 +1,6 @@
 """Prompts of the released items of TempLAMA and ECBD: all are made, and twenty of each are printed to be read."""
 
-import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -16,13 +14,9 @@ from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
+from tempkb_tests.real.data import DATA, REAL
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
-DATA = Path(FOLDER or ".").resolve()
+pytestmark = REAL
 SAMPLES = DATA / "ecbd" / "ekp_2020_2021"
 
 

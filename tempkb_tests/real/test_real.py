@@ -21,13 +21,9 @@ import tempkb
 from tempkb.windows import Granularity, epoch_seconds, instant, windows_until
 from tempkb_tests import oracle
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.real.data import DUMPS, REAL
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
-DUMPS = Path(FOLDER or ".").resolve() / "dumps"
+pytestmark = REAL
 LOOKBACK = 30 * 86_400
 
 

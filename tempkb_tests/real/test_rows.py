@@ -6,21 +6,14 @@ no random spans in languages for which it had no chunker.
 
 import bz2
 import hashlib
-import os
 from pathlib import Path
-
-import pytest
 
 import tempkb
 from tempkb.store.memory import in_memory
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.real.data import DUMPS, REAL
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
-DUMPS = Path(FOLDER or ".").resolve() / "dumps"
+pytestmark = REAL
 ENGLISH = (
     "yohasebe+wp2txt/ad8949a2dd/testdata_en.bz2",
     "piskvorky+gensim/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2",
@@ -94,6 +87,11 @@ def print_items(n: int) -> None:
             print(f"  {kind} [{row['mention']}] {shown} => {row['answer']}")
 
 
+def release(home: Path, windows: str, option: str, value: str, settings: dict[str, str]) -> None:
+    asked = ("ecbd", windows, option, value, "--preset", "small", "--popular", "150", "--name", "cloze")
+    run_tempkb(home, "release", *asked, **settings)
+
+
 def test_english_articles_of_two_years_with_items_named_later(tmp_path, monkeypatch):
     settings = {"TEMPKB_GRANULARITY": "month", "TEMPKB_WORKERS": "2", "TEMPKB_FIRST_WINDOW": "2014-11-01"}
     files = [str(DUMPS / name) for name in ENGLISH]
@@ -101,21 +99,7 @@ def test_english_articles_of_two_years_with_items_named_later(tmp_path, monkeypa
         run_tempkb(tmp_path, "build", "--windows", window, "--dump", *files, **settings)
     # Nobody names the history again: the windows that are built get their items from the site links.
     run_tempkb(tmp_path, "build", "--dump", str(DUMPS / ITEMS), "--day", "2014-12-31", **settings)
-    run_tempkb(
-        tmp_path,
-        "release",
-        "ecbd",
-        "2000-01-01..2014-12-01",
-        "--cut",
-        "2014-12-01",
-        "--preset",
-        "small",
-        "--popular",
-        "150",
-        "--name",
-        "cloze",
-        **settings,
-    )
+    release(tmp_path, "2000-01-01..2014-12-01", "--cut", "2014-12-01", settings)
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
     found = print_counts("en")
     print_items(25)
@@ -132,21 +116,7 @@ def test_japanese_articles(tmp_path, monkeypatch):
         "TEMPKB_WIKI": "jawiki",
     }
     run_tempkb(tmp_path, "build", "--all", "--dump", str(DUMPS / "yohasebe+wp2txt/5d6ff36d55/testdata.bz2"), **settings)
-    run_tempkb(
-        tmp_path,
-        "release",
-        "ecbd",
-        "2000-01-01..2006-08-01",
-        "--dump-id",
-        "none",
-        "--preset",
-        "small",
-        "--popular",
-        "150",
-        "--name",
-        "cloze",
-        **settings,
-    )
+    release(tmp_path, "2000-01-01..2006-08-01", "--dump-id", "none", settings)
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
     found = print_counts("ja")
     print_items(15)

@@ -9,10 +9,8 @@ rest is counted.
 import importlib.util
 import json
 import math
-import os
 import sys
 import types
-from pathlib import Path
 
 import pytest
 import torch
@@ -24,13 +22,9 @@ from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
 from tempkb_tests.bench.scoring import minicons_scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
+from tempkb_tests.real.data import DATA, REAL
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
-DATA = Path(FOLDER or ".").resolve()
+pytestmark = REAL
 SAMPLES = DATA / "ecbd" / "ekp_2020_2021" / "all_ent_2020_2021_np_500samples.json"
 QUERIES = DATA / "templama" / "templama_val.jsonl"
 CONTEXT = 512

@@ -4,24 +4,19 @@ The worlds are invented; they stand here because they take minutes. A generator 
 histories beside the real data (`bench/gen_history.py`) is used if there is one, else our own.
 """
 
-import os
 import subprocess
 import sys
 from datetime import date
-from pathlib import Path
 
 import pytest
 
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.benchmarks.tempel.trials import build_history, trial
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.real.data import DATA, REAL
 
-FOLDER = os.environ.get("TEMPKB_REAL_DATA")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
-]
-GENERATOR = Path(FOLDER or ".").resolve().parent / "bench" / "gen_history.py"
+pytestmark = REAL
+GENERATOR = DATA.parent / "bench" / "gen_history.py"
 PRESETS = ("tempkb", "paper", "small")
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tempkb.api import open_store
-from tempkb.planning.requests import Request, windows_to_read
+from tempkb.planning.declaration import Request
+from tempkb.planning.requests import windows_to_read
 from tempkb.revisions import building
 from tempkb.revisions.building import ALL
 from tempkb.revisions.reading import read_item
@@ -54,6 +55,30 @@ def calls(monkeypatch):
     return seen, seen_stop
 
 
+def interrupted(paths, calls, at):
+    """Build, and end when an item is to be read; what is read later is told anew."""
+    seen, stop = calls
+    stop.append(at)
+    with pytest.raises(KeyboardInterrupt):
+        build_files(*paths)
+    read = names_of(seen)
+    seen.clear()
+    stop.clear()
+    return read
+
+
+def names_of(seen):
+    return [name.split(".")[0][-8:] for name in seen]
+
+
+def bytes_of_another(home, folder, monkeypatch, paths):
+    """What a build leaves that nothing disturbs, in a home with the same salt."""
+    folder.mkdir()
+    (folder / "home.toml").write_text((home / "home.toml").read_text())
+    monkeypatch.setenv("TEMPKB_HOME", str(folder))
+    return bytes_of(build_files(*paths)[0])
+
+
 def bytes_of(store):
     """Every data file of the lake, by table, partition and name."""
     return {
@@ -67,25 +92,13 @@ def bytes_of(store):
 @pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on_from_its_finished_items(home_folder, tmp_path, monkeypatch, calls):
     paths = parts(tmp_path / "dump")
-    seen, stop = calls
-    stop.append("history3")
-    with pytest.raises(KeyboardInterrupt):
-        build_files(*paths)
-    assert [name.split(".")[0][-8:] for name in seen] == ["history1", "history2"]
-    seen.clear()
-    stop.clear()
+    assert interrupted(paths, calls, "history3") == ["history1", "history2"]
     store, report, windows = build_files(*paths)
-    assert [name.split(".")[0][-8:] for name in seen] == ["history3", "history4"]
+    assert names_of(calls[0]) == ["history3", "history4"]
     assert report.bad == {}
     assert len(windows) == 40
     assert store.lake.unfinished() == []
-    told = bytes_of(store)
-    salt = (home_folder / "home.toml").read_text()
-    undisturbed = tmp_path / "other"
-    undisturbed.mkdir()
-    (undisturbed / "home.toml").write_text(salt)
-    monkeypatch.setenv("TEMPKB_HOME", str(undisturbed))
-    assert bytes_of(build_files(*paths)[0]) == told
+    assert bytes_of_another(home_folder, tmp_path / "other", monkeypatch, paths) == bytes_of(store)
 
 
 @pytest.mark.slow
@@ -103,22 +116,17 @@ def test_an_item_that_fails_does_not_cost_the_others(home_folder, tmp_path, call
     assert len(store.lake.unfinished()) == 1
     store, report, _ = build_files(*paths, strict=True)
     assert report.bad == {}
-    assert [name.split(".")[0][-8:] for name in seen] == ["history3"], "the one that was fetched anew"
+    assert names_of(seen) == ["history3"], "the one that was fetched anew"
     assert store.lake.unfinished() == []
 
 
 @pytest.mark.slow
 def test_changed_bytes_are_read_again(home_folder, tmp_path, calls):
-    paths = parts(tmp_path / "dump")
-    seen, stop = calls
-    stop.append("history4")
-    with pytest.raises(KeyboardInterrupt):
-        build_files(*paths)
+    paths = parts(tmp_path / "dump", n=3)
+    interrupted(paths, calls, "history3")
     paths[0].write_bytes(paths[0].read_bytes().replace(b"strikes", b"sounded"))
-    seen.clear()
-    stop.clear()
     store, _, _ = build_files(*paths)
-    assert [name.split(".")[0][-8:] for name in seen] == ["history1", "history4"]
+    assert names_of(calls[0]) == ["history1", "history3"]
     texts = store.read("page_wikitexts", page_id=1)["wikitext"].to_pylist()
     assert set(texts) == {f"It sounded. {at}" for at in range(40)}
 
@@ -140,34 +148,26 @@ build_files(*map(Path, sys.argv[2:]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [20])
-def test_forty_windows_killed_while_they_are_written(after, home_folder, tmp_path, monkeypatch, calls):
+def test_forty_windows_killed_while_they_are_written(home_folder, tmp_path, monkeypatch, calls):
     """Windows that stand are whole, the rest is as before; the next build writes them without reading the dump again."""
     paths = parts(tmp_path / "dump", n=2)
     seen, _ = calls
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-c", RUN, "slowly", *map(str, paths)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        for _, _line in zip(range(after), process.stdout, strict=False):
+        for _, _line in zip(range(20), process.stdout, strict=False):
             pass
         process.send_signal(signal.SIGKILL)
     store, report, windows = build_files(*paths)
     assert seen == [], "both items had been read"
     assert report.bad == {}
     assert store.lake.partitions("stable_snapshots") == [window.key for window in windows]
-    told = bytes_of(store)
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/home.toml").write_text((home_folder / "home.toml").read_text())
-    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "other"))
-    assert bytes_of(build_files(*paths)[0]) == told
+    assert bytes_of_another(home_folder, tmp_path / "other", monkeypatch, paths) == bytes_of(store)
 
 
 def test_drafts_of_a_run_that_is_given_up_are_garbage(home_folder, tmp_path, calls):
     paths = parts(tmp_path / "dump", n=2)
-    _, stop = calls
-    stop.append("history2")
-    with pytest.raises(KeyboardInterrupt):
-        build_files(*paths)
+    interrupted(paths, calls, "history2")
     store = open_store()
     assert len(store.lake.unfinished()) == 1
     assert len(store.collect_garbage()) == 1
@@ -178,19 +178,14 @@ def test_drafts_of_a_run_that_is_given_up_are_garbage(home_folder, tmp_path, cal
 @pytest.mark.parametrize("harm", ["cut", "flipped"])
 def test_a_damaged_file_of_rows_is_no_receipt(home_folder, tmp_path, calls, harm):
     """The machine lost power, or a bit flipped: a file of rows is not as it was when its receipt was written."""
-    paths = parts(tmp_path / "dump")
-    seen, stop = calls
-    stop.append("history4")
-    with pytest.raises(KeyboardInterrupt):
-        build_files(*paths)
+    paths = parts(tmp_path / "dump", n=3)
+    interrupted(paths, calls, "history3")
     run = sorted((home_folder / "lake/_staging").rglob("*.arrow"))[0]
     data = run.read_bytes()
     run.write_bytes(data[:100] if harm == "cut" else data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
-    seen.clear()
-    stop.clear()
     _, report, _ = build_files(*paths)
     assert report.bad == {}
-    assert [name.split(".")[0][-8:] for name in seen] == ["history1", "history4"]
+    assert names_of(calls[0]) == ["history1", "history3"]
 
 
 @pytest.mark.slow

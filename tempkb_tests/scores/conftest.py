@@ -3,22 +3,14 @@
 import shutil
 
 import pytest
-import torch
 
 from tempkb.api import open_store
 from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, quiet, release
-from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
+from tempkb_tests.models.conftest import one_thread  # noqa: F401 - a fixture of this package, too
+from tempkb_tests.models.tiny import saved_tiny
 from tempkb_tests.wikidata.items import item, read_home, said
-
-
-@pytest.fixture(autouse=True, scope="package")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")
@@ -26,14 +18,7 @@ def saved(tmp_path_factory):
     """Saves a model of a kind once, and gives its folder."""
     folder = tmp_path_factory.mktemp("checkpoints")
 
-    def save(kind):
-        place = folder / kind
-        if not place.exists():
-            random_model(KINDS[kind], tokenizer_of(kind)).save_pretrained(place)
-            tokenizer_of(kind).save_pretrained(place)
-        return place
-
-    return save
+    return lambda kind: saved_tiny(kind, folder / kind)
 
 
 @pytest.fixture

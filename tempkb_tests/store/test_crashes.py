@@ -15,7 +15,7 @@ from tempkb_tests.store.crashes import POINTS, writers
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 ROWS = 20_000
-KILLS = 24
+KILLS = 8
 
 
 @pytest.fixture(scope="module")

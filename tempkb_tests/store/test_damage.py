@@ -24,18 +24,13 @@ from tempkb.store.opening import DamagedDatabaseError
 from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.store import Store
 from tempkb.store.verification import verify_lake
+from tempkb_tests.damage import flip
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 
 def write(store, region="north", people=1, source="x"):
     left_out = [Exclusion("nobody lives there", 2, "Ghost Town")]
     return store.write(TOWNS, region, [towns(region, 300, people)], Provenance({source: "1"}), left_out)
-
-
-def flip(path, at, bit=0):
-    data = bytearray(path.read_bytes())
-    data[at] ^= 1 << bit
-    path.write_bytes(data)
 
 
 def pointer(version):

@@ -11,6 +11,7 @@ from tempkb.errors import SettingsError, SourceError
 from tempkb.wikidata import building
 from tempkb.wikidata.building import Report
 from tempkb.wikidata.reading import Tally
+from tempkb_tests.killed import KilledError
 from tempkb_tests.wikidata.items import item, item_value, read_home, said, time, write_lines
 
 DAY = "2020-01-01"
@@ -337,9 +338,6 @@ def test_a_later_dump_changes_nothing_of_an_earlier_one(tmp_path, monkeypatch):
 def test_a_run_killed_between_two_tables_is_done_again_and_forgets_no_damage(tmp_path, monkeypatch):
     from tempkb.dumps.entities import name_entities
     from tempkb.wikidata import building
-
-    class KilledError(Exception):
-        pass
 
     def kill(*_arguments):
         raise KilledError

@@ -54,9 +54,9 @@ def told(tmp_path, monkeypatch):
     return tell
 
 
-def rows(store, made):
+def rows(store, made, **equal):
     found = {}
-    for row in store.read("dynamic_templama_changes", release=made.name).to_pylist():
+    for row in store.read("dynamic_templama_changes", release=made.name, **equal).to_pylist():
         if row["change"] != "unchanged":
             when = window_of(row["window_start"], made.design.granularity).label
             partner = NAMES.get(row["paired_object_id"])
@@ -91,201 +91,179 @@ def test_italy_under_the_three_rules(tmp_path, monkeypatch):
     assert [pair[name] for name in ("arriving_label", "leaving_label", "is_whole")] == ["B", "A", True]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("terms", "expected"),
-    [
-        # Last day and first day in adjacent windows, on adjacent days.
-        (
-            [("A", "2018-01-01", "2021-03-31"), ("B", "2021-04-01", "")],
-            {("2021-Q2", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
-        ),
-        # The same with nobody for five months: still adjacent windows.
-        (
-            [("A", "2018-01-01", "2021-01-05"), ("B", "2021-06-25", ""), BEYOND],
-            {("2021-Q2", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
-        ),
-        # A whole window without either: nobody took over.
-        (
-            [("A", "2018-01-01", "2021-03-31"), ("B", "2021-07-01", ""), BEYOND],
-            {("2021-Q2", "A"): ("deleted",), ("2021-Q3", "B"): ("new",)},
-        ),
-        # Both for a while, into the window after.
-        (
-            [("A", "2018-01-01", "2021-05-20"), ("B", "2021-02-10", "")],
-            {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q3", "A"): ("updated", "leaving", "B")},
-        ),
-        # Both for so long that the windows of arrival and of the last day are not adjacent.
-        (
-            [("A", "2018-01-01", "2021-07-10"), ("B", "2021-01-10", "")],
-            {("2021-Q1", "B"): ("new",), ("2021-Q4", "A"): ("deleted",)},
-        ),
-    ],
-    ids=["next_day", "gap_in_adjacent_windows", "gap_of_a_window", "overlap", "long_overlap"],
-)
-def test_at_most_one_window_apart(told, terms, expected):
-    assert told(*terms) == expected
+# Terms of a town, and its rows by (window, head), unless unchanged.
+STORIES = {
+    # Last day and first day in adjacent windows, on adjacent days.
+    "next_day": (
+        [("A", "2018-01-01", "2021-03-31"), ("B", "2021-04-01", "")],
+        {("2021-Q2", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
+    ),
+    # The same with nobody for five months: still adjacent windows.
+    "gap_in_adjacent_windows": (
+        [("A", "2018-01-01", "2021-01-05"), ("B", "2021-06-25", ""), BEYOND],
+        {("2021-Q2", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
+    ),
+    # A whole window without either: nobody took over.
+    "gap_of_a_window": (
+        [("A", "2018-01-01", "2021-03-31"), ("B", "2021-07-01", ""), BEYOND],
+        {("2021-Q2", "A"): ("deleted",), ("2021-Q3", "B"): ("new",)},
+    ),
+    # Both for a while, into the window after.
+    "overlap": (
+        [("A", "2018-01-01", "2021-05-20"), ("B", "2021-02-10", "")],
+        {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q3", "A"): ("updated", "leaving", "B")},
+    ),
+    # Both for so long that the windows of arrival and of the last day are not adjacent.
+    "long_overlap": (
+        [("A", "2018-01-01", "2021-07-10"), ("B", "2021-01-10", "")],
+        {("2021-Q1", "B"): ("new",), ("2021-Q4", "A"): ("deleted",)},
+    ),
+    # There and back: either side of both handovers.
+    "there_and_back": (
+        [("A", "2018-01-01", "2021-02-10"), ("B", "2021-02-10", "2021-08-05"), ("A", "2021-08-05", "")],
+        {
+            ("2021-Q1", "B"): ("updated", "arriving", "A"),
+            ("2021-Q2", "A"): ("updated", "leaving", "B"),
+            ("2021-Q3", "A"): ("updated", "arriving", "B"),
+            ("2021-Q4", "B"): ("updated", "leaving", "A"),
+        },
+    ),
+    # Back within the window: A was an answer in all windows, so it neither left nor came.
+    "back_at_once": (
+        [("A", "2018-01-01", "2021-02-01"), ("B", "2021-02-01", "2021-03-10"), ("A", "2021-03-10", "")],
+        {("2021-Q1", "B"): ("new",), ("2021-Q2", "B"): ("deleted",)},
+    ),
+    # Two spells of A, of which the second ends in time.
+    "two_spells": (
+        [("A", "2018-01-01", "2019-03-01"), ("A", "2020-05-01", "2021-02-01"), ("B", "2021-02-02", "")],
+        {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
+    ),
+    # B came and went while A stayed, and took over from nobody.
+    "nested": (
+        [("A", "2018-01-01", "2021-04-20"), ("B", "2021-02-01", "2021-03-01"), BEYOND],
+        {("2021-Q1", "B"): ("new",), ("2021-Q2", "B"): ("deleted",), ("2021-Q3", "A"): ("deleted",)},
+    ),
+    # B was there before A came and after A went.
+    "nesting": (
+        [("A", "2021-02-01", "2021-03-01"), ("B", "2021-01-05", "")],
+        {("2021-Q1", "A"): ("new",), ("2021-Q1", "B"): ("new",), ("2021-Q2", "A"): ("deleted",)},
+    ),
+    # B for a fortnight between A and C: a link of a chain, with both its rows.
+    "chain": (
+        [("A", "2018-01-01", "2021-02-01"), ("B", "2021-02-01", "2021-02-14"), ("C", "2021-02-15", "")],
+        {
+            ("2021-Q1", "B"): ("updated", "arriving", "A"),
+            ("2021-Q1", "C"): ("updated", "arriving", "B"),
+            ("2021-Q2", "A"): ("updated", "leaving", "B"),
+            ("2021-Q2", "B"): ("updated", "leaving", "C"),
+        },
+    ),
+    # The nearer of two that come; the other is new.
+    "two_come": (
+        [("A", "2018-01-01", "2021-02-13"), ("B", "2021-02-20", ""), ("C", "2021-02-14", "")],
+        {
+            ("2021-Q1", "B"): ("new",),
+            ("2021-Q1", "C"): ("updated", "arriving", "A"),
+            ("2021-Q2", "A"): ("updated", "leaving", "C"),
+        },
+    ),
+    # Of two that come on one day, the smaller number.
+    "two_come_at_once": (
+        [("A", "2018-01-01", "2021-02-13"), ("C", "2021-02-14", ""), ("B", "2021-02-14", "")],
+        {
+            ("2021-Q1", "B"): ("updated", "arriving", "A"),
+            ("2021-Q1", "C"): ("new",),
+            ("2021-Q2", "A"): ("updated", "leaving", "B"),
+        },
+    ),
+    # The nearer of two that go; the other is deleted.
+    "two_go": (
+        [("A", "2018-01-01", "2021-02-10"), ("B", "2018-01-01", "2021-02-12"), ("C", "2021-02-13", "")],
+        {
+            ("2021-Q1", "C"): ("updated", "arriving", "B"),
+            ("2021-Q2", "A"): ("deleted",),
+            ("2021-Q2", "B"): ("updated", "leaving", "C"),
+        },
+    ),
+    # Of two that go on one day, the smaller number.
+    "two_go_at_once": (
+        [("B", "2018-01-01", "2021-02-12"), ("A", "2018-01-01", "2021-02-12"), ("C", "2021-02-13", "")],
+        {
+            ("2021-Q1", "C"): ("updated", "arriving", "A"),
+            ("2021-Q2", "A"): ("updated", "leaving", "C"),
+            ("2021-Q2", "B"): ("deleted",),
+        },
+    ),
+    # Two and two: D on B's last day goes first, so that C, a day from either, is left with A.
+    "two_and_two": (
+        [
+            ("A", "2018-01-01", "2021-02-10"),
+            ("B", "2018-01-01", "2021-02-12"),
+            ("C", "2021-02-11", ""),
+            ("D", "2021-02-12", ""),
+        ],
+        {
+            ("2021-Q1", "C"): ("updated", "arriving", "A"),
+            ("2021-Q1", "D"): ("updated", "arriving", "B"),
+            ("2021-Q2", "A"): ("updated", "leaving", "C"),
+            ("2021-Q2", "B"): ("updated", "leaving", "D"),
+        },
+    ),
+    # Who stays takes no part.
+    "unchanged_beside": (
+        [*ITALY, ("D", "2019-01-01", "")],
+        {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
+    ),
+    # A's last quarter is not known, so that it is in no pair.
+    "year_of_end": (
+        [("A", "2018-01-01", "2021"), ("B", "2021-02-13", ""), BEYOND],
+        {("2021-Q1", "B"): ("new",), ("2022-Q1", "A"): ("undatable",)},
+    ),
+    "year_of_start": (
+        [("A", "2018-01-01", "2020-11-30"), ("B", "2021", ""), BEYOND],
+        {("2021-Q1", "A"): ("deleted",), ("2021-Q1", "B"): ("undatable",)},
+    ),
+    # Months: from any day of February to any, which may be the same, is nearer than five days.
+    "months": (
+        [("A", "2018-01-01", "2021-02"), ("B", "2021-03-05", ""), ("C", "2021-02", "")],
+        {
+            ("2021-Q1", "B"): ("new",),
+            ("2021-Q1", "C"): ("updated", "arriving", "A"),
+            ("2021-Q2", "A"): ("updated", "leaving", "C"),
+        },
+    ),
+    # Nobody knows since when A was; that it was before B is known well enough.
+    "open_start": (
+        [("A", "", "2021-02-13"), ("B", "2021-02-13", "2021-06-01"), BEYOND],
+        {
+            ("2021-Q1", "B"): ("updated", "arriving", "A"),
+            ("2021-Q2", "A"): ("updated", "leaving", "B"),
+            ("2021-Q3", "B"): ("deleted",),
+        },
+    ),
+    # Neither an open end nor one that nobody knows is a leaving.
+    "open_ends": (
+        [("A", "2018-01-01", ""), ("C", "2018-01-01", "somevalue"), ("B", "2021-02-13", "")],
+        {("2021-Q1", "B"): ("new",)},
+    ),
+}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("terms", "expected"),
-    [
-        # There and back: either side of both handovers.
-        (
-            [("A", "2018-01-01", "2021-02-10"), ("B", "2021-02-10", "2021-08-05"), ("A", "2021-08-05", "")],
-            {
-                ("2021-Q1", "B"): ("updated", "arriving", "A"),
-                ("2021-Q2", "A"): ("updated", "leaving", "B"),
-                ("2021-Q3", "A"): ("updated", "arriving", "B"),
-                ("2021-Q4", "B"): ("updated", "leaving", "A"),
-            },
-        ),
-        # Back within the window: A was an answer in all windows, so it neither left nor came.
-        (
-            [("A", "2018-01-01", "2021-02-01"), ("B", "2021-02-01", "2021-03-10"), ("A", "2021-03-10", "")],
-            {("2021-Q1", "B"): ("new",), ("2021-Q2", "B"): ("deleted",)},
-        ),
-        # Two spells of A, of which the second ends in time.
-        (
-            [("A", "2018-01-01", "2019-03-01"), ("A", "2020-05-01", "2021-02-01"), ("B", "2021-02-02", "")],
-            {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
-        ),
-        # B came and went while A stayed, and took over from nobody.
-        (
-            [("A", "2018-01-01", "2021-04-20"), ("B", "2021-02-01", "2021-03-01"), BEYOND],
-            {("2021-Q1", "B"): ("new",), ("2021-Q2", "B"): ("deleted",), ("2021-Q3", "A"): ("deleted",)},
-        ),
-        # B was there before A came and after A went.
-        (
-            [("A", "2021-02-01", "2021-03-01"), ("B", "2021-01-05", "")],
-            {("2021-Q1", "A"): ("new",), ("2021-Q1", "B"): ("new",), ("2021-Q2", "A"): ("deleted",)},
-        ),
-        # B for a fortnight between A and C: a link of a chain, with both its rows.
-        (
-            [("A", "2018-01-01", "2021-02-01"), ("B", "2021-02-01", "2021-02-14"), ("C", "2021-02-15", "")],
-            {
-                ("2021-Q1", "B"): ("updated", "arriving", "A"),
-                ("2021-Q1", "C"): ("updated", "arriving", "B"),
-                ("2021-Q2", "A"): ("updated", "leaving", "B"),
-                ("2021-Q2", "B"): ("updated", "leaving", "C"),
-            },
-        ),
-    ],
-    ids=["there_and_back", "back_at_once", "two_spells", "nested", "nesting", "chain"],
-)
-def test_spells(told, terms, expected):
-    assert told(*terms) == expected
+@pytest.fixture(scope="module")
+def told_of_towns(tmp_path_factory):
+    """The changes of a release about a town for each story, by the town's name."""
+    towns = {f"Q{number}": terms for number, (terms, _) in enumerate(STORIES.values(), 1_000)}
+    with pytest.MonkeyPatch.context() as patch:
+        entities = [*people(), *(town(name, *terms) for name, terms in towns.items())]
+        store = read_home(tmp_path_factory.mktemp("stories"), patch, {DAY: entities})
+        made = release_without_prompts(store, windows="2020-10-01..2022-04-01", dump_id=DUMP, min_objects="1")
+        return [rows(store, made, subject_id=name) for name in towns]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("terms", "expected"),
-    [
-        # The nearer of two that come; the other is new.
-        (
-            [("A", "2018-01-01", "2021-02-13"), ("B", "2021-02-20", ""), ("C", "2021-02-14", "")],
-            {
-                ("2021-Q1", "B"): ("new",),
-                ("2021-Q1", "C"): ("updated", "arriving", "A"),
-                ("2021-Q2", "A"): ("updated", "leaving", "C"),
-            },
-        ),
-        # Of two that come on one day, the smaller number.
-        (
-            [("A", "2018-01-01", "2021-02-13"), ("C", "2021-02-14", ""), ("B", "2021-02-14", "")],
-            {
-                ("2021-Q1", "B"): ("updated", "arriving", "A"),
-                ("2021-Q1", "C"): ("new",),
-                ("2021-Q2", "A"): ("updated", "leaving", "B"),
-            },
-        ),
-        # The nearer of two that go; the other is deleted.
-        (
-            [("A", "2018-01-01", "2021-02-10"), ("B", "2018-01-01", "2021-02-12"), ("C", "2021-02-13", "")],
-            {
-                ("2021-Q1", "C"): ("updated", "arriving", "B"),
-                ("2021-Q2", "A"): ("deleted",),
-                ("2021-Q2", "B"): ("updated", "leaving", "C"),
-            },
-        ),
-        # Of two that go on one day, the smaller number.
-        (
-            [("B", "2018-01-01", "2021-02-12"), ("A", "2018-01-01", "2021-02-12"), ("C", "2021-02-13", "")],
-            {
-                ("2021-Q1", "C"): ("updated", "arriving", "A"),
-                ("2021-Q2", "A"): ("updated", "leaving", "C"),
-                ("2021-Q2", "B"): ("deleted",),
-            },
-        ),
-        # Two and two: D on B's last day goes first, so that C, a day from either, is left with A.
-        (
-            [
-                ("A", "2018-01-01", "2021-02-10"),
-                ("B", "2018-01-01", "2021-02-12"),
-                ("C", "2021-02-11", ""),
-                ("D", "2021-02-12", ""),
-            ],
-            {
-                ("2021-Q1", "C"): ("updated", "arriving", "A"),
-                ("2021-Q1", "D"): ("updated", "arriving", "B"),
-                ("2021-Q2", "A"): ("updated", "leaving", "C"),
-                ("2021-Q2", "B"): ("updated", "leaving", "D"),
-            },
-        ),
-        # Who stays takes no part.
-        (
-            [*ITALY, ("D", "2019-01-01", "")],
-            {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
-        ),
-    ],
-    ids=["two_come", "two_come_at_once", "two_go", "two_go_at_once", "two_and_two", "unchanged_beside"],
-)
-def test_each_is_used_once_the_nearest_first(told, terms, expected):
-    assert told(*terms) == expected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("terms", "expected"),
-    [
-        # A's last quarter is not known, so that it is in no pair.
-        (
-            [("A", "2018-01-01", "2021"), ("B", "2021-02-13", ""), BEYOND],
-            {("2021-Q1", "B"): ("new",), ("2022-Q1", "A"): ("undatable",)},
-        ),
-        (
-            [("A", "2018-01-01", "2020-11-30"), ("B", "2021", ""), BEYOND],
-            {("2021-Q1", "A"): ("deleted",), ("2021-Q1", "B"): ("undatable",)},
-        ),
-        # Months: from any day of February to any, which may be the same, is nearer than five days.
-        (
-            [("A", "2018-01-01", "2021-02"), ("B", "2021-03-05", ""), ("C", "2021-02", "")],
-            {
-                ("2021-Q1", "B"): ("new",),
-                ("2021-Q1", "C"): ("updated", "arriving", "A"),
-                ("2021-Q2", "A"): ("updated", "leaving", "C"),
-            },
-        ),
-        # Nobody knows since when A was; that it was before B is known well enough.
-        (
-            [("A", "", "2021-02-13"), ("B", "2021-02-13", "2021-06-01"), BEYOND],
-            {
-                ("2021-Q1", "B"): ("updated", "arriving", "A"),
-                ("2021-Q2", "A"): ("updated", "leaving", "B"),
-                ("2021-Q3", "B"): ("deleted",),
-            },
-        ),
-        # Neither an open end nor one that nobody knows is a leaving.
-        (
-            [("A", "2018-01-01", ""), ("C", "2018-01-01", "somevalue"), ("B", "2021-02-13", "")],
-            {("2021-Q1", "B"): ("new",)},
-        ),
-    ],
-    ids=["year_of_end", "year_of_start", "months", "open_start", "open_ends"],
-)
-def test_dates_as_fine_as_the_window(told, terms, expected):
-    assert told(*terms, windows="2020-10-01..2022-04-01") == expected
+@pytest.mark.parametrize("number", range(len(STORIES)), ids=list(STORIES))
+def test_who_took_over_from_whom(told_of_towns, number):
+    _, expected = list(STORIES.values())[number]
+    assert told_of_towns[number] == expected
 
 
 def test_years_of_a_chain(told):
@@ -444,9 +422,9 @@ def some_terms(chance):
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
-    """A home with 500 towns of chance, and the terms of each."""
+    """A home with 250 towns of chance, and the terms of each."""
     chance = random.Random(20)
-    towns = {f"Q{1000 + n}": some_terms(chance) for n in range(500)}
+    towns = {f"Q{1000 + n}": some_terms(chance) for n in range(250)}
     with pytest.MonkeyPatch.context() as patch:
         yield (
             read_home(
@@ -460,7 +438,7 @@ def generated(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("granularity", ["quarter", "year", "month", "week"])
-def test_all_rows_of_500_towns_are_those_of_a_brute_force(generated, granularity):
+def test_all_rows_of_250_towns_are_those_of_a_brute_force(generated, granularity):
     store, towns = generated
     windows = {"week": "2019-01-07..2021-11-01"}.get(granularity, "2019-01-01..2022-01-01")
     made = release_without_prompts(store, windows=windows, granularity=granularity, dump_id=DUMP, min_objects="1")
@@ -483,7 +461,7 @@ def test_all_rows_of_500_towns_are_those_of_a_brute_force(generated, granularity
     }
     assert differing == {}
     roles = [said[1] for rows in found.values() for said in rows.values()]
-    assert min(roles.count("arriving"), roles.count("leaving")) > 50
+    assert min(roles.count("arriving"), roles.count("leaving")) > 30
     assert [what_breaks(store, query) for query in CHECKS] == [[], [], []]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tempkb.benchmarks.building import build_step
 from tempkb.benchmarks.exporting import export_release
+from tempkb.benchmarks.fact_queries.design import make_design
 from tempkb.benchmarks.fact_queries.records import most_answers, read_records, records_of
 from tempkb.benchmarks.register import is_built, strike
 from tempkb.benchmarks.releases import create, keep, load
@@ -84,12 +85,31 @@ def test_most_frequent_and_most_recent_answers():
     assert most_answers([("2019", ["B"]), ("2020", ["A"])], popular) == ("B", "A")
 
 
-@pytest.fixture
-def store(tmp_path, monkeypatch):
+def fill(folder, monkeypatch):
+    """A home with forty players, each of whom went from Reed to Salt in 2019."""
     spells = [("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]
     entities = players(**{f"P{n}": spells for n in range(1, 41)})
     entities[1]["aliases"] = {"en": [{"language": "en", "value": "The Salts"}]}
-    return read_home(tmp_path, monkeypatch, {DAY: entities})
+    return read_home(folder, monkeypatch, {DAY: entities})
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    return fill(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A home with a release by year and one by quarter, and their exports: (store, {benchmark: release}, folders)."""
+    folder = tmp_path_factory.mktemp("exported")
+    with pytest.MonkeyPatch.context() as patch:
+        store = fill(folder, patch)
+        made = {TEMPLAMA: release(store, TEMPLAMA, granularity="year"), DYNAMIC: release(store, DYNAMIC)}
+        yield (
+            store,
+            made,
+            {name: export_release(store, BENCHMARKS[name], one, folder / name) for name, one in made.items()},
+        )
 
 
 def lines_of(folder):
@@ -111,10 +131,9 @@ def counts_of(store, table):
 
 
 @pytest.mark.slow
-def test_a_release_by_year_is_loaded_by_split_and_by_window_and_in_pairs(store, tmp_path, loaded, counted):
-    made = release(store, TEMPLAMA, granularity="year")
-    folder = export_release(store, BENCHMARKS[TEMPLAMA], made, tmp_path / "out")
-    found = loaded(folder)
+def test_a_release_by_year_is_loaded_by_split_and_by_window_and_in_pairs(exported, loaded, counted):
+    store, _, folders = exported
+    found = loaded(folders[TEMPLAMA])
     splits = counts_of(store, "templama_queries")
     # Forty players, each of whom went from Reed to Salt in 2019, when both are answers.
     assert counted(found) == {
@@ -143,9 +162,9 @@ def test_a_release_by_year_is_loaded_by_split_and_by_window_and_in_pairs(store, 
 
 
 @pytest.mark.slow
-def test_a_release_by_quarter_is_loaded_with_its_changes_and_in_pairs(store, tmp_path, loaded, counted):
-    made = release(store, DYNAMIC)
-    found = loaded(export_release(store, BENCHMARKS[DYNAMIC], made, tmp_path / "out"))
+def test_a_release_by_quarter_is_loaded_with_its_changes_and_in_pairs(exported, loaded, counted):
+    store, _, folders = exported
+    found = loaded(folders[DYNAMIC])
     splits = counts_of(store, "dynamic_templama_queries")
     assert counted(found) == {
         "queries": splits,
@@ -202,9 +221,9 @@ def test_a_split_without_rows_is_not_offered(store, tmp_path, loaded, counted):
 
 
 @pytest.mark.slow
-def test_a_release_is_exported_with_check_sums_and_read_back(store, tmp_path):
-    made = release(store, TEMPLAMA, granularity="year")
-    folder = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "out")
+def test_a_release_is_exported_with_check_sums_and_read_back(exported, tmp_path):
+    store, made, folders = exported
+    folder = folders[TEMPLAMA]
     names = verified_files(folder)
     assert {"train.jsonl", "val.jsonl", "test.jsonl", "design.json", "README.md"} < set(names)
     assert "parquet/templama_queries/2020/test.parquet" in names
@@ -223,14 +242,14 @@ def test_a_release_is_exported_with_check_sums_and_read_back(store, tmp_path):
         "relation": "P54",
     }
     assert "| P54 | 40 | 80 |" in (folder / "README.md").read_text()
-    again = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "again")
+    again = export_release(store, BENCHMARKS[TEMPLAMA], made[TEMPLAMA], tmp_path / "again")
     assert (again / "SHA256SUMS").read_bytes() == (folder / "SHA256SUMS").read_bytes()
 
 
 @pytest.mark.slow
-def test_dynamic_releases_bring_their_changes(store, tmp_path):
-    made = release(store, DYNAMIC)
-    folder = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "out")
+def test_dynamic_releases_bring_their_changes(exported):
+    _, _, folders = exported
+    folder = folders[DYNAMIC]
     names = verified_files(folder)
     assert sum(name.startswith("parquet/dynamic_templama_changes/") for name in names) == 3
     (record,) = [
@@ -250,13 +269,7 @@ def test_dynamic_releases_bring_their_changes(store, tmp_path):
         row for table in parquet for row in table.to_pylist() if row["role"] == "arriving" and row["subject_id"] == "Q1"
     ]
     assert (arriving["object_id"], arriving["paired_object_id"]) == ("Q102", "Q101")
-    by_year = release(store, TEMPLAMA, granularity="year")
-    assert (
-        "handover"
-        not in (
-            export_release(store, BENCHMARKS[by_year.benchmark], by_year, tmp_path / "years") / "README.md"
-        ).read_text()
-    )
+    assert "handover" not in (folders[TEMPLAMA] / "README.md").read_text()
 
 
 @pytest.fixture
@@ -293,23 +306,22 @@ def test_an_export_has_the_same_bytes_whatever_becomes_of_the_dump(store, tmp_pa
     assert export(made) == first
 
 
-@pytest.mark.slow
+DESIGN = make_design(TEMPLAMA, "tempkb", DUMP, "2019-01-01..2021-01-01", "year")
+
+
 def test_what_is_not_built_cannot_be_exported(store, tmp_path):
-    made = release(store, TEMPLAMA, granularity="year")
-    other = create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", made.design, "other")
+    other = create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", DESIGN, "other")
     keep(store.home, other)
     with pytest.raises(DesignError, match="is not finished"):
         export_release(store, BENCHMARKS[other.benchmark], other, tmp_path / "out")
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
-@pytest.mark.slow
 def test_a_name_belongs_to_one_design(store):
-    made = release(store, TEMPLAMA, granularity="year")
-    keep(store.home, create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", made.design, "mine"))
-    assert load(store.home, BENCHMARKS[TEMPLAMA], "mine").design == made.design
+    keep(store.home, create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", DESIGN, "mine"))
+    assert load(store.home, BENCHMARKS[TEMPLAMA], "mine").design == DESIGN
     with pytest.raises(DesignError, match="exists with another design"):
-        create(store.home, BENCHMARKS[DYNAMIC], "tempkb", made.design, "mine")
+        create(store.home, BENCHMARKS[DYNAMIC], "tempkb", DESIGN, "mine")
     with pytest.raises(DesignError, match=r"no such release; there: mine"):
         load(store.home, BENCHMARKS[TEMPLAMA], "yours")
 

@@ -5,19 +5,13 @@ from datetime import date, timedelta
 
 import pytest
 
-from tempkb.benchmarks.fact_queries.building import build_spells
-from tempkb.benchmarks.fact_queries.design import Design
-from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.fact_queries.templates import Template
 from tempkb.errors import DesignError
-from tempkb.windows import Granularity
 from tempkb_tests.benchmarks.fact_queries.worlds import (
     DAY,
     DUMP,
     TEMPLAMA,
     answers,
     players,
-    quiet,
     release_without_prompts,
 )
 from tempkb_tests.wikidata.items import item, read_home, said, time
@@ -471,14 +465,6 @@ def test_a_release_with_nobody_to_ask_about_says_why(home):
     store = home(players(Ada=[("Q101", "2019", "")]))
     with pytest.raises(DesignError, match="1 x has fewer objects in the study than asked for"):
         release_without_prompts(store)
-
-
-def test_names_of_another_language_must_have_been_read(home):
-    store = home(players(Ada=[("Q101", "2019", "2019"), ("Q102", "2020", "2020")]))
-    asked = (Template("P54", "de", "<subject> spielt für <object>."),)
-    design = Design(DUMP, Granularity.YEAR, date(2019, 1, 1), date(2021, 1, 1), asked, language="de")
-    with pytest.raises(DesignError, match="TEMPKB_LANGUAGES=en,de"):
-        build_spells(store, Release("german", TEMPLAMA, "tempkb", design), quiet)
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-from tempkb import release_runs
 from tempkb.benchmarks import building
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.exporting import export_release
@@ -18,9 +17,11 @@ from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.releases import extended
 from tempkb.cli import main
 from tempkb.errors import ContractError, DesignError, TempkbError
-from tempkb.release_runs import build
+from tempkb.runs import jobs
+from tempkb.runs.releases import build
 from tempkb.store import damage
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
+from tempkb_tests.damage import cut_off, flip
 
 
 @pytest.fixture
@@ -44,30 +45,20 @@ def without_dagster():
                 summary.failures.append(str(error))
 
     dagster_at = mock.Mock(side_effect=lambda home: contextlib.nullcontext(mock.Mock()))
-    with mock.patch.object(release_runs, "run_job", run_job), mock.patch.object(release_runs, "dagster_at", dagster_at):
+    with mock.patch.object(jobs, "run_job", run_job), mock.patch.object(jobs, "dagster_at", dagster_at):
         yield
 
 
-def flip(store, table, partition):
-    """Change a file without changing its size."""
+def file_of(store, table, partition):
     (version,) = store.lake.versions(table, [partition])
-    path = version.places()[0]
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 4
-    path.write_bytes(data)
-
-
-def cut_off(store, table, partition):
-    (version,) = store.lake.versions(table, [partition])
-    path = version.places()[0]
-    path.write_bytes(path.read_bytes()[:-10])
+    return version.places()[0]
 
 
 @pytest.mark.slow
 def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dagster):
     store, _, _ = make_release(name="r", max_shortfall="0.5")
     plan = store.lake.current("tempel_plans", f"r.{CUTS[1]}").version
-    flip(store, "tempel_plans", f"r.{CUTS[1]}")
+    flip(file_of(store, "tempel_plans", f"r.{CUTS[1]}"))
     summary = build(TEMPEL, extended(load(store.home, TEMPEL, "r"), [LATER]))
     assert summary.failures == []
     assert [note for note in summary.notes if note.startswith("damaged, and set aside: tempel_plans")]
@@ -80,7 +71,7 @@ def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dags
 @pytest.mark.slow
 def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released, without_dagster):
     store, _ = released
-    flip(store, "mention_priors", "2021-10-01")
+    flip(file_of(store, "mention_priors", "2021-10-01"))
     summary = build(TEMPEL, create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "new"))
     # Its source is lost now, and it says so, in place of a release that nobody had asked for.
     (failure,) = summary.failures
@@ -93,7 +84,7 @@ def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released, 
 def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(released, tmp_path):
     store, release = released
     entry = entry_path(store.home, "r").read_bytes()
-    cut_off(store, "page_texts", "2021-04-01")
+    cut_off(file_of(store, "page_texts", "2021-04-01"))
     expected = (
         "page_texts 2021-04-01: lost to damage; expected it to be complete, since it has texts of articles at snapshot "
         "2022-01-01; build it again"
@@ -109,14 +100,14 @@ def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(rele
     assert entry_path(store.home, "r").read_bytes() == entry
     # What cannot hold texts of its snapshots is no affair of a release.
     store.lake.remove("page_texts", "2021-04-01")
-    cut_off(store, "page_texts", "2023-04-01")
+    cut_off(file_of(store, "page_texts", "2023-04-01"))
     build_release(store, TEMPEL, release, lambda line: None)
 
 
 def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released, tmp_path):
     store, release = released
-    cut_off(store, "tempel_statistics", "r")
-    cut_off(store, "ecbd_cloze", "demo-cloze")
+    cut_off(file_of(store, "tempel_statistics", "r"))
+    cut_off(file_of(store, "ecbd_cloze", "demo-cloze"))
     lost = {"r": "tempel_statistics r", "demo-cloze": "ecbd_cloze demo-cloze"}
     for _ in ("noticed by its size only", "set aside"):
         for name, what in lost.items():
@@ -132,7 +123,7 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released,
 def test_lost_counts_of_the_filters_are_written_again_as_they_were(released, without_dagster):
     store, release = released
     (first, second) = store.lake.versions("tempel_filters", [f"r.{cut}" for cut in CUTS])
-    cut_off(store, "tempel_filters", first.partition)
+    cut_off(file_of(store, "tempel_filters", first.partition))
     summary = build(TEMPEL, release)
     assert summary.failures == []
     assert f"built again as it was: tempel_filters {first.partition}" in summary.notes
@@ -147,7 +138,7 @@ def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(release
     version = store.lake.current("tempel_mentions", f"r.{CUTS[0]}")
     entry = entry_path(store.home, "r")
     entry.write_text(entry.read_text().replace(version.version, "0123456789abcdef"))
-    flip(store, "tempel_plans", f"r.{CUTS[1]}")
+    flip(file_of(store, "tempel_plans", f"r.{CUTS[1]}"))
     with mock.patch.object(building, "require") as require:
         summary = build(TEMPEL, release)
     assert summary.failures == []

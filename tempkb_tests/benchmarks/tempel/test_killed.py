@@ -12,15 +12,12 @@ from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.releases import extended
 from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
+from tempkb_tests.killed import KilledError
 
 
 @pytest.fixture
 def home(demo_home, tmp_path, monkeypatch):
     return copy_home(demo_home, tmp_path, monkeypatch)
-
-
-class KilledError(BaseException):
-    """Stands for the end of a process: nothing of it cleans up behind itself."""
 
 
 def without_undoing():
@@ -47,22 +44,20 @@ def rows_of(store, release):
 
 
 @pytest.mark.slow
-def test_a_release_killed_when_its_cuts_stand_tells_all_figures_in_the_end(home):
-    store, release, _ = make_release(name="whole")
+def test_a_release_killed_when_its_cuts_stand_tells_all_figures_in_the_end(released):
+    store, _ = released
     build_and_kill("write_release", lambda: make_release(name="killed"))
     # All rows stand, and nothing that the run knew of them.
-    assert store.lake.partitions(TEMPEL_FILTERS.name) == [
-        f"{name}.{cut}" for name in ("killed", "whole") for cut in CUTS
-    ]
+    assert store.lake.partitions(TEMPEL_FILTERS.name) == [f"{name}.{cut}" for name in ("killed", "r") for cut in CUTS]
     make_release(name="killed")
-    assert rows_of(store, "killed") == rows_of(store, "whole")
+    assert rows_of(store, "killed") == rows_of(store, "r")
     figures = {row["figure"] for row in store.read("tempel_statistics", release="killed").to_pylist()}
     assert "figure_6" in figures
 
 
 @pytest.mark.slow
-def test_a_cut_whose_counts_were_not_written_is_built_again(home):
-    store, _, _ = make_release(name="whole")
+def test_a_cut_whose_counts_were_not_written_is_built_again(released):
+    store, _ = released
     write = building._Builder._write
 
     def die_behind_filters(self, table, *told):
@@ -74,7 +69,7 @@ def test_a_cut_whose_counts_were_not_written_is_built_again(home):
     with dying, without_undoing(), pytest.raises(KilledError):
         make_release(name="killed")
     make_release(name="killed")
-    assert rows_of(store, "killed") == rows_of(store, "whole")
+    assert rows_of(store, "killed") == rows_of(store, "r")
 
 
 @pytest.mark.slow

@@ -69,6 +69,8 @@ def test_every_split_and_category_stands_at_every_cut_with_equal_numbers(release
 
 def test_categories_are_what_the_world_says(released, world):
     store, _ = released
+    pool = store.read("tempel_entities", release="r").to_pylist()
+    assert not any(row["is_disambiguation"] or row["is_list"] for row in pool)
     assert titles_of(store, "r", category="continual") >= set(CONTINUAL)
     new = {cut: titles_of(store, "r", category="new", cut=cut) for cut in CUTS}
     assert {"2021 Varland Rowing Cup", "Pier 2021 of Grand Harbour"} <= new[CUTS[0]]
@@ -452,31 +454,18 @@ def test_the_papers_rules_keep_what_the_released_code_keeps(home):
     pool = store.read("tempel_entities", release="r", cut=CUTS[1]).to_pylist()
     assert any(row["is_disambiguation"] for row in pool)
     assert all(row["entity_id"] for row in pool)
-    ours, _, _ = make_release(name="ours")
-    assert not any(
-        row["is_disambiguation"] or row["is_list"] for row in ours.read("tempel_entities", release="ours").to_pylist()
-    )
 
 
 @pytest.mark.slow
-def test_chance_depends_on_the_seed_and_on_nothing_else(home, tmp_path):
+def test_chance_depends_on_the_seed_and_on_nothing_else(home):
     arguments = ("release", "tempel", "2022-01-01,2023-01-01", "--preset", "small", "--name")
     run_tempkb(home, *arguments, "a", PYTHONHASHSEED="1", TEMPKB_WORKERS="1")
     said = run_tempkb(home, *arguments, "b", PYTHONHASHSEED="2", TEMPKB_WORKERS="2").stdout
     assert "release b: 2 snapshots, equal" in said
-    run_tempkb(home, *arguments, "c", "--set", "seed=14", "--set", "nr_ct_ents_per_cut=8")
-    from tempkb.api import open_store
-
-    store = open_store()
+    store, _, _ = make_release(name="c", seed="14", nr_ct_ents_per_cut="8")
 
     def rows(name):
         return [{**row, "release": ""} for row in store.read("tempel_mentions", release=name).to_pylist()]
 
     assert rows("a") == rows("b")
     assert Counter(row["target_title"] for row in rows("a")) != Counter(row["target_title"] for row in rows("c"))
-    refused = run_tempkb(home, "release", "extend", "a", "2024-01-01", check=False)
-    assert refused.returncode == 1
-    assert "tempkb: a: snapshot 2024-01-01 falls short of the frozen plan by 7.7%" in refused.stderr
-    assert refused.stderr.endswith("Release 'a' stays exactly as it was\n")
-    assert "Traceback" not in refused.stderr
-    assert load(store.home, TEMPEL, "a").added == ()

@@ -23,12 +23,9 @@ def history_home(tmp_path_factory):
 def test_presets_give_equal_cells_or_are_refused_whole(history_home, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(history_home))
     low = {"min_nr_inlinks": "2", "min_men_prior_rank": "1", "max_men_prior": "1.0"}
-    designs = [("tempkb", {}), ("paper", {}), ("small", {}), ("paper", low), ("tempkb", low)]
-    told = [
-        (preset, n, trial(preset, CUTS[-n:], 13 + at, **changes))
-        for at, (preset, changes) in enumerate(designs)
-        for n in (3, 6)
-    ]
+    # Three and six cuts; `make real` tries many more.
+    tried = [("tempkb", 3, {}), ("small", 6, {}), ("paper", 6, low), ("tempkb", 3, low), ("tempkb", 6, low)]
+    told = [(preset, n, trial(preset, CUTS[-n:], 13 + at, **changes)) for at, (preset, n, changes) in enumerate(tried)]
     for preset, n, said in told:
         print(f"{preset}, {n} cuts: {said}")
     assert {preset for preset, _, said in told if said.startswith("equal")} == {"tempkb", "paper", "small"}

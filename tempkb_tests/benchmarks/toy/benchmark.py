@@ -1,6 +1,7 @@
 """What the toy benchmark declares."""
 
-from tempkb.benchmarks.benchmark import Benchmark, Option
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.options import Option
 from tempkb.room import Room
 from tempkb_tests.benchmarks.toy.reading import PROMPTING, READING
 from tempkb_tests.benchmarks.toy.tables import TOY_COUNTS, TOY_PROMPTS, TOY_SCORES, TOY_TITLES
