@@ -164,6 +164,7 @@ ASSETS = {
     "knowledge": "results",
     "demo_effect": "results",
     "linking_effects": "results",
+    "knows": "results",
 }
 
 
@@ -374,6 +375,7 @@ def test_every_asset_is_a_declared_table():
             "knowledge",
             "demo_effect",
             "linking_effects",
+            "knows",
         )
         if table.name in of_models or table.name.endswith("_prompts"):
             # A model comes from a checkpoint, not from the dumps of a wiki, and results are about models. A prompt is a
