@@ -360,7 +360,12 @@ def test_results_are_a_table_that_grows_stale_with_new_scores(home, scored_home)
     assert stale["knowledge"] == "0"
     run_tempkb(home, "model", "rm", "late", "--yes")
     assert {row[0]: row[4] for row in status(home)}["knowledge"] == "1"
+    asked = run_tempkb(home, "sql", 'SELECT count(*) FROM "Knows" JOIN knowledge USING (model)', "--csv")
+    assert "knowledge and knows are not of the present scores; compute them again:" in asked.stderr
+    assert "tempkb results" in asked.stderr
+    assert run_tempkb(home, "sql", "SELECT 'knowledge' FROM models, prefers_new").stderr == ""
     run_tempkb(home, "results")
+    assert run_tempkb(home, "sql", "FROM knows JOIN knowledge USING (model)").stderr == ""
     assert [row["model"] for row in query(home, "SELECT DISTINCT model FROM knowledge")] == ["early"]
     assert {row[0]: row[4] for row in status(home)}["knowledge"] == "0"
 
