@@ -5,8 +5,6 @@ import gzip
 import lzma
 import re
 import shutil
-import subprocess
-import sys
 from functools import cache
 
 import py7zr
@@ -165,50 +163,3 @@ def test_without_any_program_py7zr_reads_and_says_so(tmp_path, archive, monkeypa
     progress = Progress()
     assert b"".join(open_dump(archive, progress)) == TEXT
     assert progress.note == "py7zr"
-
-
-BOMB = """
-import sys
-from pathlib import Path
-from tempkb.dumps.files import open_dump
-from tempkb.dumps.elements import BrokenPageError
-from tempkb.dumps.xml import PageStream
-from tempkb.errors import SourceError
-try:
-    stream = PageStream(open_dump(Path(sys.argv[1])), "bomb")
-    while stream.next_page() is not None:
-        try:
-            list(stream.revisions())
-        except BrokenPageError:
-            print(stream.damages)
-except SourceError as error:
-    print(error)
-from tempkb.engine.memory import peak_megabytes
-print(peak_megabytes())
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "compress", "head"),
-    [
-        (
-            "bomb.xml.gz",
-            gzip.compress,
-            b"<mediawiki><page><title>x</title><id>1</id><revision><id>",
-        ),
-        ("bomb.xml.bz2", bz2.compress, b"<mediawiki><siteinfo>"),
-        ("bomb.xml.zst", zstandard.ZstdCompressor().compress, b"<mediawiki>"),
-    ],
-)
-def test_a_decompression_bomb_is_bounded_by_memory(tmp_path, name, compress, head):
-    """A quarter of a gigabyte of one letter, in some hundred kilobytes, inside one element or before any page."""
-    path = tmp_path / name
-    # One stream of four megabytes, sixty-four times: packing all of it would take longer than reading it.
-    path.write_bytes(compress(head) + compress(b"A" * (1 << 22)) * 64)
-    assert path.stat().st_size < 1_000_000
-    done = subprocess.run([sys.executable, "-c", BOMB, str(path)], capture_output=True, text=True, check=True)
-    said, megabytes = done.stdout.strip().splitlines()
-    assert "64 MB" in said
-    # The process itself has some 100; with the bomb in memory once, it would have 350.
-    assert int(megabytes) < 300

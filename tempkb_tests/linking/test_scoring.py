@@ -327,40 +327,53 @@ def lake_files(store):
     }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dies_at", range(1, 12))
-def test_a_run_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeypatch, dies_at):
-    monkeypatch.setattr(vectors, "N_TEXTS", 2)
-    pools = {"pools": ("own", "2022-01-01")}
-    whole = small_home(tmp_path / "whole", monkeypatch)
-    hand_made_linker(whole, monkeypatch)
-    link(whole, **pools)
-    killed = small_home(tmp_path / "killed", monkeypatch)
-    encoder = hand_made_linker(killed, monkeypatch)
-    left = [dies_at]
+POOLS = {"pools": ("own", "2022-01-01")}
+# Two pieces of texts of the first snapshot and its partition of vectors, one of the second and its own; then of each
+# snapshot the mentions' vectors and two partitions of scores.
+CALLS = ("texts", "texts", "vectors", "texts", "vectors", *("mentions", "scores") * 2, "scores", "scores")
 
-    def dying(function):
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What a run leaves that nothing disturbs."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(vectors, "N_TEXTS", 2)
+        whole = small_home(tmp_path_factory.mktemp("whole"), patched)
+        hand_made_linker(whole, patched, cut=date(2021, 1, 1), seed=7)
+        link(whole, **POOLS)
+        return lake_files(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "dies_at", [0, 2, 3, 5, 6, 10], ids=lambda at: f"{CALLS[at]} {CALLS[: at + 1].count(CALLS[at])}"
+)
+def test_a_run_that_was_killed_ends_with_the_same_bytes(store, encoder, undisturbed, monkeypatch, dies_at):
+    monkeypatch.setattr(vectors, "N_TEXTS", 2)
+    called = []
+
+    def dying(kind, function):
         def run(*args, **named):
-            left[0] -= 1
-            if not left[0]:
+            called.append(kind)
+            if len(called) > dies_at:
                 raise KilledError
             return function(*args, **named)
 
         return run
 
-    # Three pieces, two partitions of vectors, twice two mentions' vectors, and four partitions of scores.
     with monkeypatch.context() as patched:
-        patched.setattr(encoder, "entities", dying(encoder.entities))
-        patched.setattr(encoder, "mentions", dying(encoder.mentions))
-        patched.setattr(vectors._Run, "_add", dying(vectors._Run._add))
-        patched.setattr(scoring._Run, "_rows", dying(scoring._Run._rows))
+        patched.setattr(encoder, "entities", dying("texts", encoder.entities))
+        patched.setattr(encoder, "mentions", dying("mentions", encoder.mentions))
+        patched.setattr(vectors._Run, "_add", dying("vectors", vectors._Run._add))
+        patched.setattr(scoring._Run, "_rows", dying("scores", scoring._Run._rows))
         with pytest.raises(KilledError):
-            link(killed, **pools)
-    link(killed, **pools)
-    assert lake_files(killed) == lake_files(whole)
-    assert len([key for key in lake_files(whole) if key[2].endswith(".parquet")]) == 6
+            link(store, **POOLS)
+    assert tuple(called) == CALLS[: dies_at + 1]
+    link(store, **POOLS)
+    assert lake_files(store) == undisturbed
+    assert len([key for key in undisturbed if key[2].endswith(".parquet")]) == 6
     assert encoder.n_entities == 5, "nothing was encoded twice, and nothing left out"
-    assert not list((killed.lake.root / "_staging").glob("resumable*"))
+    assert not list((store.lake.root / "_staging").glob("resumable*"))
 
 
 @pytest.mark.slow

@@ -14,18 +14,7 @@ from safetensors.torch import load_file, save_file
 from tempkb.errors import ModelError
 from tempkb.models.checkpoints import find_folder, load, read_checkpoint, read_digests
 from tempkb.models.scoring import Scorer
-from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, saved_tiny, tiny, tokenizer_of
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    """Saves a model of a kind once, and gives its folder."""
-    folder = tmp_path_factory.mktemp("checkpoints")
-
-    def save(name):
-        return saved_tiny(name, folder / name)
-
-    return save
+from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, tiny, tokenizer_of
 
 
 @pytest.fixture

@@ -8,21 +8,12 @@ from tempkb.api import open_store
 from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, quiet, release
-from tempkb_tests.models.conftest import one_thread  # noqa: F401 - a fixture of this package, too
-from tempkb_tests.models.tiny import saved_tiny
+from tempkb_tests.models.conftest import one_thread, saved  # noqa: F401 - fixtures of this package, too
 from tempkb_tests.wikidata.items import item, read_home, said
 
 
-@pytest.fixture(scope="session")
-def saved(tmp_path_factory):
-    """Saves a model of a kind once, and gives its folder."""
-    folder = tmp_path_factory.mktemp("checkpoints")
-
-    return lambda kind: saved_tiny(kind, folder / kind)
-
-
 @pytest.fixture
-def add(saved):
+def add(saved):  # noqa: F811
     """Adds a model of a kind to a home; its name is that of the kind."""
 
     def add_to(store, kind):

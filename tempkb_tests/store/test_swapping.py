@@ -20,6 +20,7 @@ from tempkb.store.locks import Patience
 from tempkb.store.opening import is_begun
 from tempkb.store.store import Store
 from tempkb.store.tables import View
+from tempkb_tests.conftest import run_script
 from tempkb_tests.store.analysts import analyst, ask
 from tempkb_tests.store.crashes import POINTS_OF_A_SWAP, writers
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
@@ -67,7 +68,7 @@ def leave_log(path):
         "import duckdb, os, sys; connection = duckdb.connect(sys.argv[1]); "
         "connection.execute('INSERT INTO notes VALUES (8), (9)'); os.kill(os.getpid(), 9)"
     )
-    subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    run_script(script, str(path), code=-signal.SIGKILL)
     assert path.with_name(f"{path.name}.wal").exists()
 
 
