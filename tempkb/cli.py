@@ -12,10 +12,12 @@ from typing import Any, NoReturn
 import click
 
 import tempkb
-from tempkb.linker_commands import index, link, linker
-from tempkb.model_commands import model
-from tempkb.result_commands import knows, linking, results
-from tempkb.score_commands import score
+from tempkb.commands.declared import YES, options
+from tempkb.commands.linkers import index, link, linker
+from tempkb.commands.models import model
+from tempkb.commands.results import knows, linking, results
+from tempkb.commands.scores import score
+from tempkb.planning.declaration import Request
 from tempkb.screens.failure import end, leave, prepare_streams
 from tempkb.settings import TYPED_TAG
 from tempkb.store.deferring import deferring
@@ -73,7 +75,7 @@ class _Releases(click.Group):
 
     def _load(self) -> None:
         if not self.commands:
-            from tempkb.release_commands import add_commands
+            from tempkb.commands.releases import add_commands
 
             add_commands(self)
 
@@ -97,23 +99,7 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--select", multiple=True, metavar="ASSET", help="Build this table only; may be repeated.")
-@click.option("--windows", default="", metavar="A..B", help="Windows whose first day is in [A, B), two dates.")
-@click.option("--all", "all_windows", is_flag=True, help="All windows that the dumps reach.")
-@click.option(
-    "--dump",
-    "dumps",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Read this file: an export, an SQL table, or Wikidata's JSON. May be repeated; the files form one dump.",
-)
-@click.option(
-    "--day",
-    default="",
-    metavar="DATE",
-    help="Day of the files of Wikidata's JSON; it overrides the day in their names.",
-)
+@options(Request, "select", "windows", "all_windows", "dump_files", "day")
 @click.option(
     "--pages",
     type=click.Path(path_type=Path),
@@ -127,22 +113,8 @@ def main() -> None:
     help="Keep only one page in N, chosen by a hash. Defines the home, so use a new one.",
 )
 @click.argument("more", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--rebuild",
-    is_flag=True,
-    help="Also build windows again that were built from another dump, and report the changes.",
-)
-def build(
-    select: tuple[str, ...],
-    windows: str,
-    all_windows: bool,
-    dumps: tuple[Path, ...],
-    more: tuple[Path, ...],
-    day: str,
-    pages: Path | None,
-    sample: int | None,
-    rebuild: bool,
-) -> None:
+@options(Request, "rebuild")
+def build(more: tuple[Path, ...], pages: Path | None, sample: int | None, **asked: Any) -> None:
     """Build tables and publish them to DuckDB.
 
     Without --windows or --all this builds the windows that a dump serves and
@@ -167,15 +139,14 @@ def build(
         keep_list(load_home().path, os.environ["TEMPKB_PAGES"], listed)
     elif sample:
         os.environ["TEMPKB_PAGES"] = f"1/{sample}" if sample > 1 else "all"
-    if more and not dumps:
+    if more and not asked["dump_files"]:
         raise click.UsageError(f"{more[0]}: name files with --dump")
-    from tempkb.planning.building import build
-    from tempkb.planning.requests import Request
+    from tempkb.runs.building import build
     from tempkb.screens.status import print_summary
 
     # The closing screen says what is pending.
     with _publishing_at_the_end():
-        summary = build(Request(select, windows, all_windows, (*dumps, *more), day, rebuild))
+        summary = build(Request(**asked | {"dump_files": (*asked["dump_files"], *more)}))
     print_summary(summary)
     if summary.failures:
         sys.exit(1)
@@ -270,7 +241,7 @@ def publish() -> None:
     help="A linker with its vectors and scores, and with its checkpoint if it was trained here.",
 )
 @click.option("--force", is_flag=True, help="Remove the dump even if windows still wait for it.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 def rm(windows: str, release: str, dump: str, model: str, linker: str, force: bool, yes: bool) -> None:
     """Remove windows, a release, a dump, a language model or a linker.
 

@@ -12,7 +12,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,8 @@ from typing import Any, ClassVar, Literal
 
 from tempkb import values
 from tempkb.errors import SettingsError
+from tempkb.models.declaration import model_lines
+from tempkb.options import Option, Problem, option, options_of, read_all
 from tempkb.record import (
     IDENTITY,
     OF_WIKIDATA,
@@ -31,7 +33,6 @@ from tempkb.record import (
     toml,
     write_record,
 )
-from tempkb.values import InvalidSettingsError, Problem, Setting, read_all
 from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
@@ -49,11 +50,16 @@ _TYPED = re.compile(
 )
 
 
-def _setting(
-    default: Any, read: Callable[[Any], Any], description: str, meaning: str, default_in_words: str = ""
-) -> Any:
-    setting = Setting(default, read, description, meaning, default_in_words)
-    return field(default=default, metadata={"setting": setting})
+class InvalidSettingsError(ValueError):
+    """Values of settings that are not allowed, or names of settings that do not exist."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__(", ".join(one.name for one in problems))
+        self.problems = problems
+
+
+def _setting(default: Any, read: Callable[[Any], Any], allowed: str, meaning: str, default_in_words: str = "") -> Any:
+    return option(default, read, meaning, allowed=allowed, default_in_words=default_in_words)
 
 
 @dataclass(frozen=True, init=False)
@@ -73,7 +79,7 @@ class Settings:
         InvalidSettingsError: names every value that is not allowed and every unknown name.
     """
 
-    model_fields: ClassVar[Mapping[str, Setting]]
+    model_fields: ClassVar[Mapping[str, Option]]
 
     wiki: str | None = _setting(
         None,
@@ -221,7 +227,7 @@ class Settings:
     )
     models: tuple[tuple[str, Mapping[str, str]], ...] = _setting(
         (),
-        values.models,
+        model_lines,
         "tables [models.NAME] of tempkb.toml with a line checkpoint and, if need be, revision, family and knows_until",
         "Language models that `tempkb model add` adds; a folder is named from the home.",
         "none",
@@ -253,7 +259,7 @@ class Settings:
         return copied
 
 
-Settings.model_fields = {one.name: one.metadata["setting"] for one in fields(Settings) if "setting" in one.metadata}
+Settings.model_fields = options_of(Settings)
 
 
 @dataclass(frozen=True)
@@ -534,7 +540,7 @@ def _in_words(error: InvalidSettingsError) -> str:
             lines.append(f"{problem.name}: no such setting{_nearest(problem.name, list(Settings.model_fields))}")
             continue
         why = f" ({problem.why})" if problem.why else ""
-        allowed = Settings.model_fields[problem.name].description
+        allowed = Settings.model_fields[problem.name].allowed
         lines.append(f"{problem.name}: found {problem.found!r}{why}; allowed: {allowed}")
     return "; ".join(lines) + ". Set it as a TEMPKB_ variable or in tempkb.toml of the home."
 

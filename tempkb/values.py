@@ -1,13 +1,12 @@
-"""Readers of the values of settings: from a variable's text, from TOML, or from Python.
+"""Readers of the values of settings and requests: from words, from TOML, or from Python.
 
-A reader takes a value as found and returns it in the setting's type. It raises
+A reader takes a value as found and returns it in the option's type. It raises
 `ValueError` or `TypeError` if the value is not allowed, and `OddValueError` if the
 list of allowed values alone would not explain why.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date
 from typing import Any, Literal
 
@@ -19,76 +18,8 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WIKI = re.compile(r"[a-z][a-z0-9_]*")
 
 
-MODEL_LINES: Mapping[str, str] = {
-    "checkpoint": "A folder, or an id on the Hugging Face hub.",
-    "revision": "Branch, tag or commit on the hub; by default its main branch.",
-    "family": "masked, seq2seq or causal; by default what the architecture says.",
-    "knows_until": "Day before which its training texts reach, as DATE, or as CERTAIN..POSSIBLE.",
-}
-"""What may be said of a model, with its meaning: lines of `[models.NAME]`, options of the command, fields of a run."""
-
-
 class OddValueError(ValueError):
     """A value is not allowed, for the reason that is its message."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Declaration of a setting.
-
-    Attributes:
-        default: the value if none was set.
-        read: the reader of its values.
-        description: which values are allowed, in words.
-        meaning: what the setting is for, as a sentence.
-        default_in_words: the default, if the value itself does not explain it.
-    """
-
-    default: Any
-    read: Callable[[Any], Any]
-    description: str
-    meaning: str = ""
-    default_in_words: str = ""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A value that is not allowed.
-
-    Attributes:
-        name: of the setting.
-        found: the value.
-        why: the reason, if the description of the setting does not give it.
-        is_unknown: there is no such setting.
-    """
-
-    name: str
-    found: Any
-    why: str = ""
-    is_unknown: bool = False
-
-
-class InvalidSettingsError(ValueError):
-    """Values of settings that are not allowed, or names of settings that do not exist."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__(", ".join(one.name for one in problems))
-        self.problems = problems
-
-
-def read_all(settings: Mapping[str, Setting], values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Problem]]:
-    """Read values by name, in the order of the settings; return the allowed ones and the problems of the others."""
-    read, problems = {}, {}
-    for name in (*(name for name in settings if name in values), *(name for name in values if name not in settings)):
-        if name not in settings:
-            problems[name] = Problem(name, values[name], is_unknown=True)
-            continue
-        try:
-            read[name] = settings[name].read(values[name])
-        except (ValueError, TypeError, OverflowError) as error:
-            why = str(error) if isinstance(error, OddValueError) else ""
-            problems[name] = Problem(name, values[name], why)
-    return read, problems
 
 
 def text(value: Any) -> str:
@@ -142,6 +73,17 @@ def whole(least: int, most: int | None = None) -> Callable[[Any], int]:
         if read < least or (most is not None and read > most):
             raise ValueError
         return read
+
+    return read
+
+
+def digits(least: int, most: int = 10**12 - 1) -> Callable[[Any], int]:
+    """Return a reader of whole numbers from `least` to `most` that are written with digits alone."""
+
+    def read(value: Any) -> int:
+        if not text(value).isdecimal():
+            raise ValueError
+        return whole(least, most)(value)
 
     return read
 
@@ -204,16 +146,39 @@ def words(pattern: str, why: str) -> Callable[[Any], tuple[str, ...]]:
     return read
 
 
-def models(value: Any) -> tuple[tuple[str, Mapping[str, str]], ...]:
-    """Read the tables `[models.NAME]` of TOML, as pairs of a name and its lines."""
-    if not isinstance(value, Mapping):
-        raise OddValueError("models are tables of tempkb.toml, not a variable")
-    for name, lines in value.items():
-        if not isinstance(lines, Mapping) or "checkpoint" not in lines:
-            raise OddValueError(f"[models.{name}] has no line checkpoint")
-        if odd := sorted(set(lines) - set(MODEL_LINES)):
-            raise OddValueError(f"[models.{name}] has a line {odd[0]}")
-    return tuple((name, {key: str(word) for key, word in lines.items()}) for name, lines in value.items())
+def named(noun: str, allowed: str, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a reader whose error calls the value by a noun and says what is allowed.
+
+    >>> named("day", "YYYY-MM-DD", day)("2022")
+    Traceback (most recent call last):
+    tempkb.values.OddValueError: found the day '2022'; expected YYYY-MM-DD
+    """
+
+    def read_named(value: Any) -> Any:
+        try:
+            return read(value)
+        except ValueError:
+            raise OddValueError(f"found the {noun} {value!r}; expected {allowed}") from None
+
+    return read_named
+
+
+def parts(read: Callable[[Any], Any] = text) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a reader of what has commas between it, each once, in the given order."""
+
+    def read_parts(value: Any) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(read(part.strip()) for part in text(value).split(",") if part.strip()))
+
+    return read_parts
+
+
+def in_order(read: Callable[[Any], Any] = text) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a reader of what has commas between it, each once, sorted.
+
+    >>> in_order()("b, a,b")
+    ('a', 'b')
+    """
+    return lambda value: tuple(sorted(parts(read)(value)))
 
 
 def _known(word: str) -> str:

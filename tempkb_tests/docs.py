@@ -52,7 +52,7 @@ def settings() -> str:
     lines = ["| setting | default | allowed values | meaning |", "|---|---|---|---|"]
     for name, field in Settings.model_fields.items():
         default = field.default_in_words or f"`{_shown(getattr(defaults, name))}`"
-        lines.append(_row(f"`{name}`", default, field.description, field.meaning))
+        lines.append(_row(f"`{name}`", default, field.allowed, field.meaning))
     home = ", ".join(f"`{name}`" for name in IDENTITY)
     of_wikidata = ", ".join(f"`{name}`" for name in OF_WIKIDATA)
     return "\n".join(

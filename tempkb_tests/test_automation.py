@@ -492,8 +492,8 @@ def test_a_build_also_says_how_old_its_newest_window_is_and_bears_its_command(de
 def test_a_command_of_many_files_is_cut(monkeypatch):
     import click
 
-    from tempkb import jobs
     from tempkb.cli import main
+    from tempkb.runs import jobs
 
     with main.make_context("tempkb", ["build", "--dump", "a b.xml", *(f"{n}.xml" for n in range(1000))]):
         (told,) = jobs._typed().values()

@@ -18,10 +18,10 @@ from tempkb.cli import main
 from tempkb.dumps.catalogue import Dump, DumpFile, remember
 from tempkb.dumps.sums import known_sums
 from tempkb.errors import StoredDamageError
-from tempkb.planning.building import build
 from tempkb.planning.built import is_built
-from tempkb.planning.requests import Request
+from tempkb.planning.declaration import Request
 from tempkb.revisions.windows import read_windows
+from tempkb.runs.building import build
 from tempkb.settings import in_shell
 from tempkb.store import damage
 from tempkb.store.damage import Fault

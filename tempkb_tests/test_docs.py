@@ -22,16 +22,17 @@ from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
 from tempkb.demo.models.effect import CONTRASTS
 from tempkb.linking.training.recipe import Recipe
+from tempkb.models.declaration import ModelRequest
 from tempkb.models.families import TRAITS
 from tempkb.models.scores import Score, Status
+from tempkb.options import options_of
 from tempkb.record import IDENTITY
 from tempkb.results import linking_effects
 from tempkb.results.tables import AGGREGATES
 from tempkb.rooms import ROOMS, TABLES, VIEWS
-from tempkb.scores.requests import SCORE_LINES
+from tempkb.scores.requests import ScoreRequest
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
-from tempkb.values import MODEL_LINES
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.docs import documents
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
@@ -264,8 +265,8 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | set(CLOZE_PRESETS)
         | {variant for one in BENCHMARKS if one.prompting for variant in one.prompting.variants}
         | set(AGGREGATES)
-        | set(MODEL_LINES)
-        | set(SCORE_LINES)
+        | set(options_of(ModelRequest))
+        | set(options_of(ScoreRequest))
         | {one.name for one in fields(Score)}
         | {*get_args(Status), *(template for one in TRAITS.values() for template in one.templates)}
         # Jobs and sensors, which another test compares with Dagster's.

@@ -10,8 +10,8 @@ import pytest
 
 from tempkb.errors import SettingsError, SourceError
 from tempkb.planning import requests
-from tempkb.planning.building import build as build_request
-from tempkb.planning.requests import Request
+from tempkb.planning.declaration import Request
+from tempkb.runs.building import build as build_request
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.test_looking import BROKEN, HTML
 from tempkb_tests.revisions.builds import export, page, revision

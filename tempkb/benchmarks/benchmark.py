@@ -13,32 +13,12 @@ from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.reading import Reading
 from tempkb.errors import DesignError
+from tempkb.options import Option
 from tempkb.room import Room
 from tempkb.store.tables import Table
 
 if TYPE_CHECKING:
     from tempkb.benchmarks.methods import Methods
-
-
-@dataclass(frozen=True)
-class Option:
-    """A value that people give: an option or an argument of a command, and a field of a run's configuration.
-
-    Attributes:
-        name: its name with underscores; the command's option has hyphens.
-        meaning: one or two sentences.
-        default: the value if none is given.
-        many: whether it may be given several times.
-        metavar: the placeholder of the value in `--help`; empty for the name.
-        is_file: whether it is the path of a file, which must exist.
-    """
-
-    name: str
-    meaning: str = ""
-    default: str = ""
-    many: bool = False
-    metavar: str = ""
-    is_file: bool = False
 
 
 @dataclass(frozen=True)

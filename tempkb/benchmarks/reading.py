@@ -62,6 +62,7 @@ class Aggregate:
             nothing precedes the target).
         needs: names of the tables and views that these read.
         ends_with_items: whether the last window is that of the last item, and not that of the study's end.
+        has_years: whether years are windows, too, since of some items it is only known in which year they are.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Aggregate:
     reasons: str
     needs: tuple[str, ...]
     ends_with_items: bool = False
+    has_years: bool = False
 
 
 @dataclass(frozen=True)

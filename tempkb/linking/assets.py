@@ -10,12 +10,12 @@ from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.linking.asked import LINKED
 from tempkb.linking.checking import ASKED
 from tempkb.linking.linkers import add_linker, train_linker
-from tempkb.linking.requests import LINK_LINES, LINKER_LINES, AddRequest, link_request, linker_request
+from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest, link_request, linker_request
 from tempkb.linking.scoring import Linked, link_mentions
 from tempkb.linking.showing import accuracy_picture, curves, sample
 from tempkb.linking.tables import BASELINES, ENTITY_VECTORS, LINKERS, LINKING_SCORES, linker_of, scores_partition
 from tempkb.mentions.tables import MENTION_PRIORS
-from tempkb.store.assets import sample_of, spec_of, table_of
+from tempkb.store.assets import fields_of, sample_of, spec_of, table_of, words_in
 from tempkb.store.materialise import facts_of, facts_of_partitions
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -34,12 +34,6 @@ def _of_each(*tables: Callable[[Linkable], Table]) -> list[dg.AssetDep]:
 _MENTIONS, _ENTITIES, _TEXTS = attrgetter("mentions"), attrgetter("entities"), attrgetter("texts")
 
 
-def _fields(lines: Any) -> dict[str, dg.Field]:
-    return {
-        name: dg.Field(str, is_required=False, default_value="", description=meaning) for name, meaning in lines.items()
-    }
-
-
 @dg.multi_asset(
     name="linkers",
     specs=[
@@ -51,12 +45,11 @@ def _fields(lines: Any) -> dict[str, dg.Field]:
             _of_each(_MENTIONS, _TEXTS),
         )
     ],
-    config_schema=_fields(LINKER_LINES),
+    config_schema=fields_of(TrainRequest, AddRequest),
 )
 def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:
     """Train a linker, or write down what an encoder is."""
-    name = context.partition_key
-    words = {key: str(value) for key, value in context.op_execution_context.op_config.items() if value}
+    name, words = context.partition_key, words_in(context)
     # What needs nothing to be done is yielded as well: a step without a result would let Dagster skip the scores.
     if name in BASELINES:
         context.log.info(f"{name} needs no training")
@@ -100,12 +93,11 @@ def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -
             skippable=True,
         ),
     ],
-    config_schema=_fields(LINK_LINES),
+    config_schema=fields_of(LinkRequest),
 )
 def link(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:
     """Encode entities, and link mentions."""
-    name = context.partition_key
-    words = {key: str(value) for key, value in context.op_execution_context.op_config.items() if value}
+    name, words = context.partition_key, words_in(context)
     done = link_mentions(store, name, link_request(words), context.log.info)
     if not done:
         context.log.warning(f"linker {name}: no release of TempEL is built yet, so there was nothing to link")

@@ -2,124 +2,161 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import MISSING, dataclass, replace
 from datetime import date
+from typing import Any
 
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL, pool_name
 from tempkb.errors import SettingsError
-from tempkb.linking.tables import BASELINES
-from tempkb.models.tables import NAME_PATTERN
-from tempkb.values import day
-
-Words = Mapping[str, str]
-"""A request as people type it; empty words are left out."""
-
-LINKER_LINES: Mapping[str, str] = {
-    "release": "The release of TempEL on whose mentions it is trained.",
-    "cut": "The snapshot on whose mentions it is trained.",
-    "seed": "Seed of its training; by default 1.",
-    "preset": "demo, tempkb (the default) or paper.",
-    "base": "Checkpoint with which its training begins, a folder or an id of the hub; by default what the preset says.",
-    "settings": "Numbers of the recipe other than the preset's, such as epochs=3,batch_size=32.",
-    "hard_negatives": "Wrong entities of each mention that another linker ranks high, to be learnt from; by default 0.",
-    "negatives_of": "The linker that ranks them; it must be trained on the same release and snapshot.",
-    "checkpoint": "Instead of training: a folder, or an id on the Hugging Face hub, of sentence-transformers.",
-    "revision": "Branch, tag or commit on the hub; by default its main branch.",
-    "device": "Where it is trained; by default all GPUs, else cpu.",
-}
-"""What may be said of a linker, with its meaning: options of the command, and fields of a run."""
-
-LINK_LINES: Mapping[str, str] = {
-    "releases": "Names of releases of TempEL, with commas between them; by default all.",
-    "cuts": "Snapshots of the mentions, with commas between them; by default all of a release.",
-    "subset": "test (the default) or validation.",
-    "pools": "Among which candidates: own (the default), the day of another snapshot, fixed or fixed-N; with commas.",
-    "limit": "At most so many mentions of each snapshot, chosen by hash.",
-    "device": "By default a GPU if there is one, else cpu.",
-    "dtype": "float32 (the default) or bfloat16.",
-    "batch_tokens": "Tokens encoded at once; by default what is fast.",
-}
-"""What may be said of linking mentions, with its meaning: options of the command, and fields of a run."""
+from tempkb.options import Words, option, options_of, read_request, refuse_unknown, typed, words_of
+from tempkb.values import day, digits, in_order, named, one_of, parts, text
 
 AS_OF = "as_of"
 """What is kept of a linker that was asked for a text or an index: the cut whose entities were encoded for it."""
 
 PRESETS = ("tempkb", "paper", "demo")
 
-_REPEATED = ("releases", "cuts", "pools")
-
 _LARGEST_SEED = 2**31 - 1  # that the tables hold
-_LARGEST = 10**12 - 1
+_ANY_NUMBER = "a whole number from {} to 999,999,999,999"
+_day = named("day", "YYYY-MM-DD", day)
+
+
+def _pair(word: Any) -> tuple[str, str]:
+    name, _, value = (part.strip() for part in text(word).partition("="))
+    if not name or not value:
+        raise ValueError
+    return name, value
+
+
+def _pool(word: Any) -> str:
+    """Read the name of a pool as tables have it."""
+    return day(word).isoformat() if word[:1].isdecimal() else pool_name(word)
 
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """A linker to be trained.
-
-    Attributes:
-        linker: its name.
-        release: the release of TempEL on whose mentions it is trained.
-        cut: its snapshot.
-        seed: of its training.
-        preset: name of the recipe.
-        base: checkpoint with which training begins; empty for what the preset says.
-        settings: numbers of the recipe other than the preset's.
-        hard_negatives: wrong entities for each mention.
-        negatives_of: the linker that ranks them; empty if there are none.
-        device: empty for all GPUs, else cpu.
-    """
+    """A linker to be trained, by its name."""
 
     linker: str
-    release: str
-    cut: date
-    seed: int = 1
-    preset: str = PRESETS[0]
-    base: str = ""
-    settings: tuple[tuple[str, str], ...] = ()
-    hard_negatives: int = 0
-    negatives_of: str = ""
-    device: str = ""
+    release: str = option(MISSING, text, "The release of TempEL on whose mentions it is trained.")
+    cut: date = option(MISSING, _day, "The snapshot on whose mentions it is trained.")
+    seed: int = option(
+        1,
+        digits(1, _LARGEST_SEED),
+        "Seed of its training; by default 1.",
+        allowed=f"a whole number from 1 to {_LARGEST_SEED:,}",
+    )
+    preset: str = option(
+        PRESETS[0],
+        named("preset", f"one of {', '.join(PRESETS)}", one_of(*PRESETS)),
+        "demo, tempkb (the default) or paper.",
+        default_in_words=PRESETS[0],
+        metavar="NAME",
+        help="tempkb (BERT-base), paper (BERT-large), or demo (tiny, with random weights).",
+    )
+    base: str = option(
+        "",
+        text,
+        "Checkpoint with which its training begins, a folder or an id of the hub; by default what the preset says.",
+        metavar="CHECKPOINT",
+        help="Begin with this encoder, a folder or an id of the hub.",
+    )
+    settings: tuple[tuple[str, str], ...] = option(
+        (),
+        in_order(named("setting", "NAME=VALUE, such as epochs=3", _pair)),
+        "Numbers of the recipe other than the preset's, such as epochs=3,batch_size=32.",
+        flag="--set",
+        metavar="NAME=VALUE",
+        help="Another number of the recipe; may be repeated.",
+    )
+    hard_negatives: int = option(
+        0,
+        digits(0),
+        "Wrong entities of each mention that another linker ranks high, to be learnt from; by default 0.",
+        allowed=_ANY_NUMBER.format(0),
+        metavar="N",
+        help="Learn also from N wrong entities of each mention that another linker ranks high.",
+    )
+    negatives_of: str = option(
+        "",
+        text,
+        "The linker that ranks them; it must be trained on the same release and snapshot.",
+        metavar="LINKER",
+        help="The linker that ranks them; it must be of the same release and snapshot.",
+    )
+    device: str = option(
+        "", text, "Where it is trained; by default all GPUs, else cpu.", help="By default all GPUs, else cpu."
+    )
 
 
 @dataclass(frozen=True)
 class AddRequest:
-    """An encoder of sentences to be used as it is.
-
-    Attributes:
-        linker: its name.
-        checkpoint: a folder, or an id of the hub, in the layout of sentence-transformers.
-        revision: branch, tag or commit on the hub; None for its main branch.
-    """
+    """An encoder of sentences to be used as it is, by its name."""
 
     linker: str
-    checkpoint: str
-    revision: str | None = None
+    checkpoint: str = option(
+        MISSING, text, "Instead of training: a folder, or an id on the Hugging Face hub, of sentence-transformers."
+    )
+    revision: str | None = option(None, text, "Branch, tag or commit on the hub; by default its main branch.")
 
 
 @dataclass(frozen=True)
 class LinkRequest:
-    """Which mentions are to be linked, and among which candidates.
+    """Which mentions are to be linked, and among which candidates."""
 
-    Attributes:
-        releases: names of releases; empty for all.
-        cuts: snapshots of the mentions; empty for all of a release.
-        subset: test or validation.
-        pools: `own`, a day, or `fixed-N`; each once, in this order.
-        limit: at most so many mentions of each snapshot, chosen by hash; None for all.
-        device: empty for a GPU if there is one, else cpu.
-        dtype: in which the encoder computes.
-        batch_tokens: encoded at once; None for what is fast.
-    """
-
-    releases: tuple[str, ...] = ()
-    cuts: tuple[date, ...] = ()
-    subset: str = "test"
-    pools: tuple[str, ...] = (OWN_POOL,)
-    limit: int | None = None
-    device: str = ""
-    dtype: str = "float32"
-    batch_tokens: int | None = None
+    releases: tuple[str, ...] = option(
+        (),
+        parts(),
+        "Names of releases of TempEL, with commas between them; by default all.",
+        flag="--release",
+        metavar="NAME",
+        help="Only this release; may be repeated.",
+    )
+    cuts: tuple[date, ...] = option(
+        (),
+        in_order(_day),
+        "Snapshots of the mentions, with commas between them; by default all of a release.",
+        flag="--cut",
+        metavar="DATE",
+        help="Only mentions of this snapshot; may be repeated.",
+    )
+    subset: str = option(
+        "test",
+        named("subset", "test or validation", one_of("test", "validation")),
+        "test (the default) or validation.",
+        help="test (default) or validation.",
+    )
+    pools: tuple[str, ...] = option(
+        (OWN_POOL,),
+        parts(named("pool", "own, the day of a snapshot, fixed or fixed-N", _pool)),
+        "Among which candidates: own (the default), the day of another snapshot, fixed or fixed-N; with commas.",
+        flag="--pool",
+        metavar="POOL",
+        help="own (default): the candidates of the mentions' snapshot; the day of another snapshot; or fixed, fixed-N: "
+        "as many at each snapshot. May be repeated.",
+    )
+    limit: int | None = option(
+        None,
+        digits(1),
+        "At most so many mentions of each snapshot, chosen by hash.",
+        allowed=_ANY_NUMBER.format(1),
+        metavar="N",
+    )
+    device: str = option("", text, "By default a GPU if there is one, else cpu.")
+    dtype: str = option(
+        "float32",
+        named("dtype", "float32 or bfloat16", one_of("float32", "bfloat16")),
+        "float32 (the default) or bfloat16.",
+        help="float32 (default) or bfloat16.",
+    )
+    batch_tokens: int | None = option(
+        None,
+        digits(1),
+        "Tokens encoded at once; by default what is fast.",
+        allowed=_ANY_NUMBER.format(1),
+        metavar="N",
+    )
 
 
 def default_name(release: str, cut: date, seed: int, preset: str) -> str:
@@ -136,45 +173,21 @@ def linker_request(name: str, words: Words) -> TrainRequest | AddRequest:
     """
     what = f"linker {name!r}"
     _require_name(name)
-    if odd := sorted(set(words) - set(LINKER_LINES)):
-        raise SettingsError(f"{what}: found {', '.join(odd)}; expected only {', '.join(LINKER_LINES)}")
+    refuse_unknown(what, options_of(TrainRequest) | options_of(AddRequest), words)
     if words.get("checkpoint"):
-        if beside := sorted(set(words) - {"checkpoint", "revision"}):
-            raise SettingsError(
-                f"{what}: found a checkpoint, which is used as it is, and {', '.join(beside)}; expected a checkpoint "
-                "alone, or base for one with which training begins"
-            )
-        if name in PRESETS:
-            raise SettingsError(
-                f"{what}: found the name of a preset, under which results put together what is trained with it; "
-                "choose another name"
-            )
-        return AddRequest(name, words["checkpoint"], words.get("revision"))
+        return _add_request(what, name, words)
     if not words.get("release") or not words.get("cut"):
         raise SettingsError(
             f"{what}: found neither a checkpoint nor a release with a snapshot to be trained on; train it with "
             "tempkb linker train RELEASE --cut DATE, or add one: tempkb linker add NAME CHECKPOINT"
         )
-    preset = words.get("preset", PRESETS[0])
-    if preset not in PRESETS:
-        raise SettingsError(f"{what}: found the preset {preset!r}; expected one of {', '.join(PRESETS)}")
-    negatives = _whole(what, words, "hard_negatives", 0)
-    if bool(negatives) != bool(words.get("negatives_of")):
+    trained = {key: word for key, word in words.items() if key in options_of(TrainRequest)}
+    request = read_request(TrainRequest, what, trained, linker=name)
+    if bool(request.hard_negatives) != bool(request.negatives_of):
         raise SettingsError(
             f"{what}: hard_negatives says how many and negatives_of which linker ranks them; expected both or neither"
         )
-    return TrainRequest(
-        name,
-        words["release"],
-        _day(what, words["cut"]),
-        _whole(what, words, "seed", 1, least=1, most=_LARGEST_SEED),
-        preset,
-        words.get("base", ""),
-        _settings(what, words.get("settings", "")),
-        negatives,
-        words.get("negatives_of", ""),
-        words.get("device", ""),
-    )
+    return request
 
 
 def link_request(words: Words) -> LinkRequest:
@@ -183,39 +196,12 @@ def link_request(words: Words) -> LinkRequest:
     Raises:
         SettingsError: a word is not allowed.
     """
-    what = "linker score"
-    if odd := sorted(set(words) - set(LINK_LINES)):
-        raise SettingsError(f"{what}: found {', '.join(odd)}; expected only {', '.join(LINK_LINES)}")
-    subset, dtype = words.get("subset", "test"), words.get("dtype", "float32")
-    if subset not in ("test", "validation"):
-        raise SettingsError(f"{what}: found the subset {subset!r}; expected test or validation")
-    if dtype not in ("float32", "bfloat16"):
-        raise SettingsError(f"{what}: found the dtype {dtype!r}; expected float32 or bfloat16")
-    return LinkRequest(
-        _parts(words.get("releases", "")),
-        tuple(sorted({_day(what, part) for part in _parts(words.get("cuts", ""))})),
-        subset,
-        tuple(dict.fromkeys(_pool(what, part) for part in _parts(words.get("pools", "")))) or (OWN_POOL,),
-        _whole(what, words, "limit", 0, least=1) or None,
-        words.get("device", ""),
-        dtype,
-        _whole(what, words, "batch_tokens", 0, least=1) or None,
-    )
+    return read_request(LinkRequest, "linker score", words)
 
 
 def link_words(request: LinkRequest, releases: Iterable[str], cuts: Iterable[date]) -> Words:
     """Return the words of a request, with names of releases and snapshots in place of those that it asks for."""
-    words = {
-        "releases": ",".join(sorted(set(releases))),
-        "cuts": ",".join(sorted({cut.isoformat() for cut in cuts})),
-        "subset": request.subset if request.subset != LinkRequest.subset else "",
-        "pools": ",".join(request.pools) if request.pools != LinkRequest.pools else "",
-        "limit": str(request.limit or ""),
-        "device": request.device,
-        "dtype": request.dtype if request.dtype != LinkRequest.dtype else "",
-        "batch_tokens": str(request.batch_tokens or ""),
-    }
-    return {name: word for name, word in words.items() if word}
+    return words_of(replace(request, releases=tuple(sorted(set(releases))), cuts=tuple(sorted(set(cuts)))))
 
 
 def command_of_link(linker: str, words: Words) -> str:
@@ -228,54 +214,30 @@ def command_of_link(linker: str, words: Words) -> str:
     """
     if AS_OF in words:
         return f"tempkb link {shlex.join(['[[it]]', '--as-of', words[AS_OF], '--linker', linker])}"
-    options = [linker]
-    for name, word in words.items():
-        option = f"--{(name.removesuffix('s') if name in _REPEATED else name).replace('_', '-')}"
-        options += [part for one in (_parts(word) if name in _REPEATED else (word,)) for part in (option, one)]
-    return f"tempkb linker score {shlex.join(options)}"
+    return typed(f"tempkb linker score {linker}", LinkRequest, words)
+
+
+def _add_request(what: str, name: str, words: Words) -> AddRequest:
+    if beside := sorted(set(words) - set(options_of(AddRequest))):
+        raise SettingsError(
+            f"{what}: found a checkpoint, which is used as it is, and {', '.join(beside)}; expected a checkpoint "
+            "alone, or base for one with which training begins"
+        )
+    if name in PRESETS:
+        raise SettingsError(
+            f"{what}: found the name of a preset, under which results put together what is trained with it; "
+            "choose another name"
+        )
+    return read_request(AddRequest, what, words, linker=name)
 
 
 def _require_name(name: str) -> None:
+    # Tables are no business of a command that only says what may be asked for.
+    from tempkb.linking.tables import BASELINES
+    from tempkb.models.tables import NAME_PATTERN
+
     if not re.fullmatch(NAME_PATTERN, name) or name in BASELINES:
         raise SettingsError(
             f"linker {name!r}: found a name that is not allowed; expected lower-case letters, digits, dots, "
             f"underscores and single hyphens, and neither {' nor '.join(BASELINES)}, which every home has"
         )
-
-
-def _pool(what: str, part: str) -> str:
-    """The name of a pool as tables have it."""
-    try:
-        return day(part).isoformat() if part[:1].isdecimal() else pool_name(part)
-    except ValueError:
-        raise SettingsError(
-            f"{what}: found the pool {part!r}; expected own, the day of a snapshot, fixed or fixed-N"
-        ) from None
-
-
-def _settings(what: str, words: str) -> tuple[tuple[str, str], ...]:
-    pairs = [part.partition("=") for part in _parts(words)]
-    if odd := [name for name, equals, value in pairs if not name.strip() or not equals or not value.strip()]:
-        raise SettingsError(f"{what}: found the setting {odd[0]!r}; expected NAME=VALUE, such as epochs=3")
-    return tuple(sorted((name.strip(), value.strip()) for name, _, value in pairs))
-
-
-def _whole(what: str, words: Words, name: str, default: int, least: int = 0, most: int = _LARGEST) -> int:
-    found = words.get(name, "")
-    if not found:
-        return default
-    # Python refuses to read a number of thousands of digits.
-    if not found.isdecimal() or len(found) > len(str(_LARGEST)) or not least <= int(found) <= most:
-        raise SettingsError(f"{what}: {name} is {found!r}; expected a whole number from {least} to {most:,}")
-    return int(found)
-
-
-def _day(what: str, found: str) -> date:
-    try:
-        return day(found)
-    except ValueError:
-        raise SettingsError(f"{what}: found the day {found!r}; expected YYYY-MM-DD") from None
-
-
-def _parts(words: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in words.split(",") if part.strip())

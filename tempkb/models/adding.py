@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from tempkb.errors import ModelError, SettingsError
+from tempkb.models.declaration import ModelRequest
 from tempkb.models.known import known_model, said_of, words_of_row
-from tempkb.models.requests import ModelRequest, request_of
+from tempkb.models.requests import request_of
 from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
@@ -53,13 +54,9 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
 
 def _with_dates(request: ModelRequest, said: ModelRequest | None) -> ModelRequest:
     """A request with the dates that were said before, unless it has some."""
-    if said is None or request.knows_certainly_until is not None:
+    if said is None or request.knows_until is not None:
         return request
-    return replace(
-        request,
-        knows_certainly_until=said.knows_certainly_until,
-        knows_possibly_until=said.knows_possibly_until,
-    )
+    return replace(request, knows_until=said.knows_until)
 
 
 def _compare(store: Store, request: ModelRequest, held: Row, log: Callable[[str], None]) -> Version:

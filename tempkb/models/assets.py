@@ -4,20 +4,16 @@ import dagster as dg
 
 from tempkb.errors import ModelError, SettingsError
 from tempkb.models.adding import add_model
+from tempkb.models.declaration import ModelRequest
 from tempkb.models.known import said_of
-from tempkb.models.requests import Words, lines_of, request_of
-from tempkb.store.assets import sample_of
+from tempkb.models.requests import lines_of, request_of
+from tempkb.options import Words
+from tempkb.store.assets import fields_of, sample_of, words_in
 from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store
-from tempkb.values import MODEL_LINES
 
 
-@dg.asset(
-    config_schema={
-        name: dg.Field(str, is_required=False, default_value="", description=meaning)
-        for name, meaning in MODEL_LINES.items()
-    }
-)
+@dg.asset(config_schema=fields_of(ModelRequest))
 def models(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """Language models, each bound for good to the digests of its files.
 
@@ -28,10 +24,8 @@ def models(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) ->
     One row per model; key `model`.
     """
     name = context.partition_key
-    options = context.op_execution_context.op_config
-    typed = {key: str(value) for key, value in options.items() if value}
     try:
-        version, refused = add_model(store, request_of(name, _words(store, name, typed)), context.log.info)
+        version, refused = add_model(store, request_of(name, _words(store, name, words_in(context))), context.log.info)
         publication = store.publish()
         if refused is not None:
             raise refused

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tempkb.errors import SettingsError
 from tempkb.models.tables import MODELS, READY
+from tempkb.options import Words
 from tempkb.store.lake import Lake
 from tempkb.store.memory import declared_rows
-from tempkb.store.said import Words, read_said
+from tempkb.store.said import read_said
 
 if TYPE_CHECKING:
     from tempkb.store.store import Store

@@ -9,9 +9,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tempkb.models.alignment import Tokens, tokenize
-from tempkb.models.families import TRAITS, Family
+from tempkb.models.families import TRAITS
+from tempkb.models.names import Dtype, Family
 from tempkb.models.rows import Planner
-from tempkb.models.scorers import Dtype
 from tempkb.models.traits import Traits
 
 

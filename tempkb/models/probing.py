@@ -15,8 +15,8 @@ from tempkb.errors import ModelError, ModelMemoryError
 from tempkb.models.batching import Limits, Reader
 from tempkb.models.heads import log_probs
 from tempkb.models.loading import LoadedModel
+from tempkb.models.names import Dtype
 from tempkb.models.rows import Row
-from tempkb.models.scorers import Dtype
 
 # The largest difference that is rounding, relative to the largest log-probability (1 at least): in narrow numbers a
 # logit of 100 is a multiple of a half, and a layer more or less accurate moves it by several of them.

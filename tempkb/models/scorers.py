@@ -1,11 +1,9 @@
 """Names of scorers: family, template, version, number type. Without torch, since choosing prompts needs names only."""
 
-from typing import Literal
-
 from tempkb.errors import SettingsError
-from tempkb.models.families import TRAITS, Family
+from tempkb.models.families import TRAITS
+from tempkb.models.names import Dtype, Family
 
-Dtype = Literal["float32", "bfloat16", "float64"]
 SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}
 # Of what scorers compute, by number type; scores of another version are other scores. In 1, narrow numbers rounded the
 # frequencies of rotary positions as well.

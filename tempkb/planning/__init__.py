@@ -1,1 +1,1 @@
-"""What there is to do in a home, what a request means, and the steps of a build and a fetch."""
+"""What there is to do in a home, what a request means, and the fetching of dumps."""

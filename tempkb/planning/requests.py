@@ -10,6 +10,7 @@ from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, remember, serv
 from tempkb.dumps.entities import holds_entities
 from tempkb.errors import SettingsError, SourceError
 from tempkb.planning.built import is_built, stale_windows
+from tempkb.planning.declaration import Request
 from tempkb.planning.naming import entity_dumps, named_dump, named_entities
 from tempkb.revisions.resuming import interrupted_windows
 from tempkb.revisions.sitelinks import unlinked_windows
@@ -28,27 +29,6 @@ OF_HISTORY = frozenset(table.name for table in REVISIONS)
 _FAMILIES = {table.name: table.family for table in TABLES}
 # What a build may make; all else is made by commands of its own.
 _BUILT = (Family.DUMP, Family.ENTITIES, Family.WINDOW)
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a person asks of `tempkb build`.
-
-    Attributes:
-        select: assets by name; empty means all.
-        windows: `A..B`, windows whose start lies in [A, B); empty means those that are served and missing.
-        all_windows: every window up to the dumps' horizon.
-        dump_files: files named for this build.
-        day: day of the named files of Wikidata's entities, if nothing else tells it.
-        rebuild: also windows that another dump has built.
-    """
-
-    select: tuple[str, ...] = ()
-    windows: str = ""
-    all_windows: bool = False
-    dump_files: tuple[Path, ...] = ()
-    day: str = ""
-    rebuild: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The assets that compare models, by what they know of the last window, and linkers, by what they show of time."""
 
+from collections.abc import Iterator
+
 import dagster as dg
 import pyarrow as pa
 
@@ -8,25 +10,40 @@ from tempkb.pictures import as_markdown
 from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.plots import levels_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window
-from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.tables import LINKING_EFFECTS
-from tempkb.results.tabling import as_arrow, questions_of, read_known, write_knowledge
+from tempkb.results.tables import KNOWLEDGE, KNOWS, LINKING_EFFECTS
+from tempkb.results.tabling import as_arrow, questions_of, read_known, write_known
 from tempkb.scores.tables import PROMPT_SCORES
-from tempkb.store.assets import table_of
+from tempkb.store.assets import spec_of, table_of
 from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store, read_files
 
+_SCORES = dg.AssetDep(PROMPT_SCORES.name, partition_mapping=dg.AllPartitionMapping())
 
-@dg.asset(deps=[dg.AssetDep(PROMPT_SCORES.name, partition_mapping=dg.AllPartitionMapping())])
-def knowledge(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
-    """What each model knows of the last window of each release, compared with what it knows of an earlier period.
 
-    One row per release, aggregate, model and scorer; key `release, aggregate, model, scorer`.
-    """
-    known = read_known(store, KnowledgeRequest())
+@dg.multi_asset(
+    name="knowledge",
+    specs=[
+        spec_of(
+            KNOWLEDGE,
+            "What each model knows of the last window of each release, compared with what it knows of an earlier "
+            "period.\n\nOne row per release, aggregate, model and scorer; key `release, aggregate, model, scorer`.",
+            [_SCORES],
+        ),
+        spec_of(
+            KNOWS,
+            "The same of all windows.\n\nKey `release, aggregate, model, scorer, window_from, window_to`.",
+            [_SCORES],
+        ),
+    ],
+)
+def knowledge(
+    context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
+) -> Iterator[dg.MaterializeResult[None]]:
+    """Compare what models know of windows with what they know of earlier periods."""
+    known, every = read_known(store)
     if not known:
         context.log.warning("no model has scores of a release yet, so there was nothing to compare")
-    version = write_knowledge(store, known)
+    versions = [write_known(store, KNOWLEDGE, known), write_known(store, KNOWS, every)]
     publication = store.publish()
     shown: dict[str, dg.MetadataValue] = {}
     for title, own in questions_of(known):
@@ -37,7 +54,8 @@ def knowledge(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store])
     if windows := read_levels_by_window(store):
         with windows_figure(windows) as figure:
             shown["by window"] = dg.MetadataValue.md(as_markdown(figure, "levels by window"))
-    return dg.MaterializeResult(metadata={**facts_of(version, publication), **shown})
+    for version, more in zip(versions, (shown, {}), strict=True):
+        yield dg.MaterializeResult(asset_key=version.table, metadata={**facts_of(version, publication), **more})
 
 
 @dg.asset(deps=[dg.AssetDep(LINKING_SCORES.name, partition_mapping=dg.AllPartitionMapping())])

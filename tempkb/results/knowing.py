@@ -88,7 +88,7 @@ class Known:
         return "pseudo-perplexity" if self.scores.model["family"] == "masked" else "perplexity"
 
     def row(self) -> dict[str, Any]:
-        """Return the row of the table `knowledge`."""
+        """Return the row of the tables `knowledge` and `knows`."""
         model, asked = self.scores.model, self.question
         level, earlier, difference = map(self._shown, (self.level, self.earlier, self.difference))
         detectable = self.difference.mde if self.difference else None
@@ -110,6 +110,7 @@ class Known:
             "n_items": len(self.scores.window.values),
             "n_clusters": level.n_clusters if level else 0,
             "value": level and level.value,
+            "standard_error": level and level.standard_error,
             "low": level and level.low,
             "high": level and level.high,
             "earlier_from": asked.earlier[0],

@@ -8,12 +8,15 @@ out-of-snapshot. Its value follows from the rows of accuracies alone; its error 
 from collections.abc import Iterable
 
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
-from tempkb.sql_estimates.aggregates import ALL, MEAN, estimates
-from tempkb.sql_estimates.clustered_sql import counted_proportion, t_975_of
+from tempkb.sql_estimates.aggregates import ALL
+from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, Measure, estimates, expanded
 from tempkb.sql_estimates.conventions import MIN_CLUSTERS, ROUNDING
+from tempkb.store.quoting import literal
 
 KS = tuple(2**power for power in range(N_TOP.bit_length()))
 """Numbers of candidates among which the entity has to be: 1, 2, 4, 8, 16, 32 and 64."""
+HITS = {k: f"h{k}" for k in KS}
+"""Columns with the number of mentions whose entity is among the first k."""
 ACCURACY, SIMILARITY = "accuracy", "similarity"
 """Metrics: share of mentions whose entity is among the first k; mean similarity of descriptions in the first 64."""
 
@@ -65,7 +68,7 @@ def counts(source: str = LINKING_SCORES.name, category: str = "category") -> str
         source: SQL with the rows of `linking_scores`.
         category: SQL of what mentions are grouped by.
     """
-    hits = ", ".join(f"count(*) FILTER (rank <= {k}) AS h{k}" for k in KS)
+    hits = ", ".join(f"count(*) FILTER (rank <= {k}) AS {name}" for k, name in HITS.items())
     return f"""
         SELECT test, {category} AS category, target_page_id AS cluster, count(*) AS n,
                count(*) FILTER (NOT gold_is_candidate) AS n_missing, {hits},
@@ -82,37 +85,34 @@ def accuracies(*, with_all: bool) -> str:
     Args:
         with_all: whether there are also rows for all categories together.
     """
-    every = ", (test)" if with_all else ""
-    shown = f"test, CASE WHEN grouping(category) = 1 THEN '{ALL}' ELSE category END AS category"
-    sums = ", ".join(f"sum(h{k}) AS s{k}, sum(h{k} * n) AS ns{k}, sum(h{k} * h{k}) AS ss{k}" for k in KS)
-    each = ", ".join(f"{{'k': {k}, 's': s{k}, 'ns': ns{k}, 'ss': ss{k}}}" for k in KS)
-    shares = counted_proportion(
+    named = f"CASE WHEN grouping(category) = 1 THEN '{ALL}' ELSE category END AS category"
+    sums = ", ".join(f"sum({name}) AS {name}" for name in ("n", "n_similar", "s_similar", *HITS.values()))
+    cells = estimates(
         f"""
-        SELECT test, category, n_missing, c, n, nn, unnest([{each}], max_depth := 2) FROM (
-            SELECT {shown}, count(*) AS c, sum(n) AS n, sum(n * n) AS nn, sum(n_missing)::BIGINT AS n_missing, {sums}
-            FROM counted GROUP BY GROUPING SETS ((test, category){every})
-        )
-        """,
-        ("test", "category", "n_missing", "k"),
-    )
-    similarities = estimates(
-        f"""
-        SELECT {shown}, cluster, '{MEAN}' AS form, sum(n_similar) AS n, sum(s_similar) AS s, sum(n_similar) AS items
-        FROM counted WHERE n_similar > 0
-        GROUP BY GROUPING SETS ((test, category, cluster){every.replace("test", "test, cluster")})
+        SELECT test, {named}, cluster, {sums} FROM counted
+        GROUP BY GROUPING SETS ((test, category, cluster){", (test, cluster)" if with_all else ""})
         """,
         ("test", "category"),
-        (MEAN,),
+        [
+            *(_measure("n", hits, ACCURACY, k, SHARE) for k, hits in HITS.items()),
+            _measure("n_similar", "s_similar", SIMILARITY, N_TOP, MEAN),
+        ],
     )
+    missing = f"""
+        SELECT test, {named}, sum(n_missing)::BIGINT AS n_missing FROM counted
+        GROUP BY GROUPING SETS ((test, category){", (test)" if with_all else ""})
+    """
     return f"""
         SELECT release, linker, {_SETUP} AS setup, model_cut, seed, pool, subset, cut, category, metric, k,
-               'micro' AS aggregate, value, standard_error, low, high, n_items, n_clusters, n_missing, n_candidates
-        FROM (
-            SELECT *, '{ACCURACY}' AS metric FROM ({shares})
-            UNION ALL BY NAME SELECT *, '{SIMILARITY}' AS metric, {N_TOP} AS k FROM ({similarities})
-        )
-        JOIN tests USING (test) LEFT JOIN ({_LINKERS}) USING (linker)
+               'micro' AS aggregate, value, standard_error, low, high, n_items, n_clusters,
+               CASE metric WHEN '{ACCURACY}' THEN n_missing END AS n_missing, n_candidates
+        FROM ({cells}) JOIN ({missing}) USING (test, category) JOIN tests USING (test)
+        LEFT JOIN ({_LINKERS}) USING (linker)
     """
+
+
+def _measure(n: str, s: str, metric: str, k: int, form: str) -> Measure:
+    return Measure(n, s, n, (("metric", literal(metric)), ("k", str(k)), ("form", literal(form))))
 
 
 SPOTS = f"""
@@ -367,11 +367,18 @@ def weighted_sums(counted: str, accuracy: str, weights: str, *, is_pooled: bool 
            CASE WHEN has_interval THEN value + half END AS high, n_items, n_clusters, n_linkers, n_seeds
     FROM (
         SELECT *, n_clusters >= {MIN_CLUSTERS} AND standard_error > 0 AS has_interval,
-               {t_975_of("freedom")} * standard_error AS half
+               {_t_975_of("freedom")} * standard_error AS half
         FROM freed
     )
     JOIN (SELECT DISTINCT id, {_GROUP}, aggregate, own_cut, at_cut, from_cut, steps FROM weighted) USING (id)
     """
+
+
+def _t_975_of(freedom: str) -> str:
+    """SQL for the 97.5 % quantile of t; the number of degrees of freedom is rounded down below nine."""
+    few = "[12.706204736432095, 4.302652729911275, 3.182446305284263, 2.7764451051977987, 2.5705818366147395, "
+    few += "2.4469118487916806, 2.3646242510102993, 2.306004135033371]"
+    return f"CASE WHEN {freedom} >= 9 THEN {expanded(freedom)} ELSE {few}[greatest(1, floor({freedom}))::INTEGER] END"
 
 
 def _joined(one: str, other: str, columns: str) -> str:

@@ -1,9 +1,10 @@
 """Reads what models have scored of a window and of an earlier period, item by item. No Dagster here."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tempkb.benchmarks.reading import Aggregate
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.tables import READY
 from tempkb.results.answering import Answers
-from tempkb.results.questions import Flags, Ids, ModelScores, Question, Scored
+from tempkb.results.questions import Flags, Floats, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.statistics import MIN_CLUSTERS
@@ -24,20 +25,43 @@ from tempkb.store.store import Store
 from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.windows import Granularity, window_of, windows_until
 
-_COMPARED = [(one, one.reading.aggregate) for one in BENCHMARKS if one.reading and one.reading.aggregate]
-"""Benchmarks with the aggregates by which models are compared."""
+Days = np.ndarray[Any, np.dtype[np.datetime64]]
+
+_COMPARED = sorted(
+    ((one, one.reading.aggregate) for one in BENCHMARKS if one.reading and one.reading.aggregate),
+    key=lambda compared: not compared[1].is_share,
+)
+"""Benchmarks with the aggregates by which models are compared, shares before perplexities."""
 _WITH_CHANGES = next(one for one, aggregate in _COMPARED if "scored_changes" in aggregate.needs)
+_IN_NUMBERS = ", ".join(f"{name} - DATE '1970-01-01' AS {name}" for name in ("from_day", "to_day"))
 
 
 def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question]:
     """Yield each aggregate of each release that is asked for, by name; nothing if the home has no scores at all."""
+    for asking in _read(store, request):
+        yield asking.question(request.window or asking.last)
+
+
+def read_windows(store: Store) -> Iterator[tuple[Question, list[Question]]]:
+    """Yield each aggregate of each release in its last window, and in all windows with items, by all scorers."""
+    for asking in _read(store, KnowledgeRequest()):
+        every = [asking.question(window, by_all_scorers=True) for window in asking.windows]
+        yield asking.question(asking.last), [one for one in every if one.n_asked or one.window == asking.last]
+
+
+def _read(store: Store, request: KnowledgeRequest) -> "Iterator[_Asking]":
     models = {name: row for name, row in _ready_models(store).items() if not request.models or name in request.models}
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
     for benchmark, aggregate in _COMPARED:
-        for row in _releases(store, aggregate):
-            if not request.releases or row["release"] in request.releases:
-                yield _Asking(store, benchmark, aggregate, row, request, models).question()
+        releases = [
+            row for row in _releases(store, aggregate) if not request.releases or row["release"] in request.releases
+        ]
+        if releases:
+            with store.asking(*aggregate.needs) as answer:
+                for row in releases:
+                    granularity = Granularity(row["granularity"] or store.home.settings.granularity)
+                    yield _asking(answer, benchmark, aggregate, row, granularity, request, models)
 
 
 def passed_over(store: Store) -> list[str]:
@@ -62,116 +86,194 @@ def _releases(store: Store, aggregate: Aggregate) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class _Asking:
-    """Asks the models about an aggregate of a release."""
+class _Days:
+    """When items may have happened: first days, and the days after the last ones."""
 
-    store: Store
-    benchmark: Benchmark
+    first: Days
+    end: Days
+
+    def within(self, period: Period) -> Flags:
+        """Which lie wholly in a period?"""
+        return (self.first >= np.datetime64(period[0])) & (self.end <= np.datetime64(period[1]))
+
+    def touching(self, period: Period) -> Flags:
+        """Which lie in a period at least in part?"""
+        return (self.first < np.datetime64(period[1])) & (self.end > np.datetime64(period[0]))
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a model gave for the items of a release, by one scorer."""
+
+    days: _Days
+    scored: Scored
+    days_after: Floats
+
+
+@dataclass(frozen=True)
+class _Reasons:
+    """Why prompts about items have no score; of which reason and relation each is."""
+
+    days: _Days
+    items: Ids
+    is_starting: Flags
+    words: list[tuple[str, str]]
+
+    def lacking(self, window: Period, scored: Ids) -> tuple[Counter[tuple[str, str]], Ids]:
+        """Why items of a window have no score, by reason and relation; and which scored ones begin with the object."""
+        within, has_score = self.days.within(window), np.isin(self.items, scored)
+        unscored = Counter(self.words[at] for at in np.flatnonzero(within & ~has_score))
+        return unscored, self.items[within & has_score & self.is_starting]
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """Asks models about an aggregate of a release, of which all items, scores and reasons were read."""
+
     aggregate: Aggregate
     release: Mapping[str, Any]
+    granularity: Granularity
     request: KnowledgeRequest
     models: Mapping[str, Mapping[str, Any]]
+    days: _Days
+    is_provisional: Flags
+    given: Mapping[tuple[str, ...], _Given]
+    asked: Container[tuple[str, ...]]
+    reasons: Mapping[tuple[str, ...], _Reasons]
 
-    def question(self) -> Question:
+    @cached_property
+    def last(self) -> Period:
+        """The last window of the release, or of its items, such as changes, which the next window must show."""
+        if self.aggregate.ends_with_items and len(self.days.first):
+            return self.days.first.max().item(), self.days.end.max().item()
+        last = window_of(date.fromordinal(self.release["study_to"].toordinal() - 1), self.granularity)
+        return last.start, last.end
+
+    @property
+    def windows(self) -> list[Period]:
+        """All windows of the release, and the years to which some items are known."""
+        first, end = self.release["study_from"], self.release["study_to"]
+        found = {(one.start, one.end) for one in windows_until(first, end, self.granularity)} | {self.last}
+        if self.aggregate.has_years:
+            found |= {(date(year, 1, 1), date(year + 1, 1, 1)) for year in range(first.year, end.year + 1)}
+        return sorted(found)
+
+    def question(self, window: Period, *, by_all_scorers: bool = False) -> Question:
         """What is asked. Where no model can be compared with some years before, it is with the first period it can."""
-        window = self.request.window or _last(self.store, self.aggregate, self.release)
-        asked = self._compared(window, self.request.before(window))
-        is_usable = any(len(np.unique(one.earlier.clusters)) >= MIN_CLUSTERS for one in asked.models)
-        if is_usable or not asked.n_asked or self.request.earlier is not None:
-            return asked
-        first = self._first_usable(window)
-        return asked if first is None else replace(self._compared(window, first), is_fallback=True)
-
-    def _first_usable(self, window: Period) -> Period | None:
-        """The first period of as many windows that a model certainly knows, with scores of enough subjects."""
-        granularity = _granularity(self.store, self.release)
-        n = len(windows_until(*window, granularity))
-        before = windows_until(self.release["study_from"], window[0], granularity)
-        periods = [(before[at].start, before[at + n - 1].end) for at in range(len(before) - n + 1)] if n else []
-        if not periods:
-            return None
-        days = ", ".join(f"(DATE '{first}', DATE '{end}')" for first, end in periods)
-        rows = self.store.ask(
-            f"""
-            SELECT first_day, end_day, model, scorer FROM (VALUES {days}) AS periods(first_day, end_day)
-            JOIN ({self._narrowed(self.aggregate.scores)}) ON from_day >= first_day AND to_day <= end_day
-            GROUP BY ALL HAVING count(DISTINCT cluster) >= {MIN_CLUSTERS} ORDER BY first_day
-            """,
-            *self.aggregate.needs,
-        )
-        found = (
-            (row, (row["first_day"], row["end_day"])) for row in rows if self._is_asked(row["model"], row["scorer"])
-        )
-        return next((period for row, period in found if _reaches(self.models[row["model"]], period)), None)
-
-    def _compared(self, window: Period, earlier: Period) -> Question:
-        within = [f"(from_day >= DATE '{first}' AND to_day <= DATE '{end}')" for first, end in (window, earlier)]
-        touches = f"(from_day < DATE '{window[1]}' AND to_day > DATE '{window[0]}')"
-        asked = self.store.ask(
-            f"""
-            SELECT count(*) FILTER ({within[0]}) AS n, count(*) FILTER ({touches} AND NOT {within[0]}) AS n_partly,
-                   count(*) FILTER ({within[1]}) AS n_earlier,
-                   coalesce(bool_or(is_provisional) FILTER ({within[0]}), false) AS is_provisional
-            FROM ({self._narrowed(self.aggregate.items)})
-            """,
-            *self.aggregate.needs,
-        )[0]
-        rows = self._grouped(
-            f"""
-            SELECT model, scorer, item, cluster, value, days_after, to_day, control, {within[0]} AS is_window
-            FROM ({self._narrowed(self.aggregate.scores)}) WHERE {within[0]} OR {within[1]}
-            """
-        )
-        reasons = self._grouped(
-            f"""
-            SELECT model, scorer, item, relation, reason, is_starting
-            FROM ({self._narrowed(self.aggregate.reasons)}) WHERE {within[0]}
-            """
-        )
+        within = self.days.within(window)
+        earlier, first = self.request.before(window), None
+        if isinstance(self.request.earlier, int) and within.any() and not self._is_usable(earlier):
+            first = self._first_usable(window)
+            earlier = first or earlier
         return Question(
             self.aggregate,
             self.release["release"],
             window,
             earlier,
-            asked["is_provisional"],
-            asked["n"],
-            asked["n_partly"],
-            asked["n_earlier"],
+            bool(self.is_provisional[within].any()),
+            int(within.sum()),
+            int((self.days.touching(window) & ~within).sum()),
+            int(self.days.within(earlier).sum()),
             self.release["study_from"],
             [
-                _scores_of(self.models[key[0]], key[1], own, reasons.get(key), asked["n"], self.request, earlier)
-                for key, own in rows.items()
-                if self._is_asked(*key)
+                self._scores_of(key, one, window, earlier, int(within.sum()))
+                for key, one in self.given.items()
+                if (by_all_scorers or key in self.asked)
+                and (one.days.within(window).any() or one.days.within(earlier).any())
             ],
+            is_fallback=first is not None,
         )
 
-    def _grouped(self, query: str) -> dict[tuple[str, ...], pa.Table]:
-        """The rows of a query by model and scorer."""
-        rows = self.store.query(f"{query} ORDER BY model, scorer, item", *self.aggregate.needs)
-        return dict(_groups(rows, "model", "scorer"))
+    def _first_usable(self, window: Period) -> Period | None:
+        """The first period of as many windows that can be compared with."""
+        n = len(windows_until(*window, self.granularity))
+        before = windows_until(self.release["study_from"], window[0], self.granularity)
+        periods = [(before[at].start, before[at + n - 1].end) for at in range(len(before) - n + 1)] if n else []
+        return next((one for one in periods if self._is_usable(one)), None)
 
-    def _narrowed(self, query: str) -> str:
-        return query.format(release=literal(self.release["release"]))
+    def _is_usable(self, period: Period) -> bool:
+        """Is there a model that certainly knows a period, and has scores of enough subjects in it?"""
+        return any(
+            len(np.unique(one.scored.clusters[one.days.within(period)])) >= MIN_CLUSTERS
+            for key, one in self.given.items()
+            if key in self.asked and _reaches(self.models[key[0]], period)
+        )
 
-    def _is_asked(self, model: str, scorer: str) -> bool:
-        """Is a model asked for, by this scorer?"""
-        family = self.models[model]["family"] if model in self.models else ""
-        return bool(family) and _is_asked_for(scorer, family, self.benchmark, self.request.template)
+    def _scores_of(
+        self, key: tuple[str, ...], given: _Given, window: Period, earlier: Period, n_asked: int
+    ) -> ModelScores:
+        model = self.models[key[0]]
+        in_window, is_earlier = given.days.within(window), given.days.within(earlier)
+        known, clean = _known_and_clean(model, given, self.request)
+        reasons = self.reasons.get(key)
+        lacking = () if reasons is None else reasons.lacking(window, given.scored.items[in_window])
+        return ModelScores(
+            model,
+            key[1],
+            given.scored.where(in_window & clean),
+            given.scored.where(is_earlier & ~in_window & _reaches(model, earlier)),
+            n_asked - int(in_window.sum()),
+            int((in_window & ~clean).sum()),
+            int((in_window & known).sum()),
+            *lacking,
+        )
 
 
-def _last(store: Store, aggregate: Aggregate, release: Mapping[str, Any]) -> Period:
-    """The last window of a release, or of its items, such as changes, which the next window must show."""
-    if aggregate.ends_with_items:
-        items = aggregate.items.format(release=literal(release["release"]))
-        row = store.ask(f"SELECT max(from_day) AS first, max(to_day) AS after FROM ({items})", *aggregate.needs)[0]
-        if row["first"] is not None:
-            return row["first"], row["after"]
-    last = window_of(date.fromordinal(release["study_to"].toordinal() - 1), _granularity(store, release))
-    return last.start, last.end
+def _asking(
+    answer: Callable[[str], pa.Table],
+    benchmark: Benchmark,
+    aggregate: Aggregate,
+    release: Mapping[str, Any],
+    granularity: Granularity,
+    request: KnowledgeRequest,
+    models: Mapping[str, Mapping[str, Any]],
+) -> _Asking:
+    """Read the items of a release, what models gave for them, and why others have no score."""
+    items, scores, reasons = (
+        answer(
+            f"SELECT * REPLACE ({_IN_NUMBERS}, {replaced}) FROM ({query.format(release=literal(release['release']))}) "
+            "ORDER BY ALL"
+        )
+        for query, replaced in (
+            (aggregate.items, "is_provisional::TINYINT AS is_provisional"),
+            (aggregate.scores, "coalesce(control, 'nan') AS control, coalesce(days_after, -1) AS days_after"),
+            (aggregate.reasons, "is_starting::TINYINT AS is_starting"),
+        )
+    )
+
+    given = {key: _given(rows) for key, rows in _groups(scores, "model", "scorer") if key[0] in models}
+    return _Asking(
+        aggregate,
+        release,
+        granularity,
+        request,
+        models,
+        _days(items),
+        _numbers(items, "is_provisional").astype(bool),
+        given,
+        {key for key in given if _is_asked_for(key[1], models[key[0]]["family"], benchmark, request.scorer)},
+        {key: _reasons(rows) for key, rows in _groups(reasons, "model", "scorer")},
+    )
 
 
-def _granularity(store: Store, release: Mapping[str, Any]) -> Granularity:
-    return Granularity(release["granularity"] or store.home.settings.granularity)
+def _days(rows: pa.Table) -> _Days:
+    first, end = (_numbers(rows, name).astype("datetime64[D]") for name in ("from_day", "to_day"))
+    return _Days(first, end)
+
+
+def _given(rows: pa.Table) -> _Given:
+    scored = Scored(*(_numbers(rows, name) for name in ("value", "cluster", "item", "control")))
+    return _Given(_days(rows), scored, _numbers(rows, "days_after"))
+
+
+def _reasons(rows: pa.Table) -> "_Reasons":
+    words = list(zip(rows["reason"].to_pylist(), rows["relation"].to_pylist(), strict=True))
+    return _Reasons(_days(rows), _numbers(rows, "item"), _numbers(rows, "is_starting").astype(bool), words)
+
+
+def _numbers(rows: pa.Table, name: str) -> np.ndarray[Any, Any]:
+    """A column of numbers without nulls. Arrow's own way imports pandas, which takes as long as all else."""
+    return np.from_dlpack(rows[name].combine_chunks())
 
 
 def _reaches(model: Mapping[str, Any], period: Period) -> bool:
@@ -196,52 +298,18 @@ def _groups(rows: pa.Table, *names: str) -> Iterator[tuple[tuple[str, ...], pa.T
             start = at
 
 
-def _scores_of(
-    model: Mapping[str, Any],
-    scorer: str,
-    rows: pa.Table,
-    reasons: pa.Table | None,
-    n_asked: int,
-    request: KnowledgeRequest,
-    earlier: Period,
-) -> ModelScores:
-    all_rows = Scored(*(rows[name].to_numpy() for name in ("value", "cluster", "item", "control")))
-    in_window = rows["is_window"].to_numpy()
-    known, clean = _known_and_clean(model, rows, request)
-    return ModelScores(
-        model,
-        scorer,
-        all_rows.where(in_window & clean),
-        all_rows.where(~in_window & _reaches(model, earlier)),
-        n_asked - int(in_window.sum()),
-        int((in_window & ~clean).sum()),
-        int((in_window & known).sum()),
-        *(() if reasons is None else _lacking(reasons, all_rows.where(in_window))),
-    )
-
-
-def _lacking(reasons: pa.Table, scored: Scored) -> tuple[Counter[tuple[str, str]], Ids]:
-    """Why items of the window have no score, by reason and relation; and which of the scored begin with the object."""
-    items = reasons["item"].to_numpy()
-    has_score = np.isin(items, scored.items)
-    is_starting = reasons["is_starting"].to_numpy(zero_copy_only=False)
-    unscored = reasons.filter(pa.array(~has_score)).select(["reason", "relation"]).to_pylist()
-    return Counter((row["reason"], row["relation"]) for row in unscored), items[has_score & is_starting]
-
-
-def _known_and_clean(model: Mapping[str, Any], rows: pa.Table, request: KnowledgeRequest) -> tuple[Flags, Flags]:
+def _known_and_clean(model: Mapping[str, Any], given: _Given, request: KnowledgeRequest) -> tuple[Flags, Flags]:
     """Which items lie wholly in what the model may know; and which lie wholly in it or after it, as far as is known.
 
     An item in between, such as an appointment that was announced before the model's knowledge date, says neither what
     the model knows nor what it can infer.
     """
-    n = rows.num_rows
+    n = len(given.days_after)
     certainly = model["knows_certainly_until"]
     if request.takes_all or certainly is None:
         return np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
-    known = rows["to_day"].to_numpy() <= np.datetime64(certainly)
-    after = rows["days_after"].fill_null(-1).to_numpy() >= request.buffer_days
-    return np.asarray(known), np.asarray(known | after)
+    known = given.days.end <= np.datetime64(certainly)
+    return known, known | (given.days_after >= request.buffer_days)
 
 
 def read_levels_by_window(store: Store) -> list[dict[str, Any]]:
@@ -306,7 +374,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             continue
         if request.releases and release not in request.releases:
             continue
-        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.template):
+        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.scorer):
             continue
         certainly = row["knows_certainly_until"]
         ends = own["ended"].to_numpy()

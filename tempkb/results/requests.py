@@ -1,11 +1,14 @@
 """What people ask of results: which window, compared with which earlier period, of which models. No DuckDB here."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
+import click
+
 from tempkb.errors import SettingsError
+from tempkb.options import Words, option, read_request
+from tempkb.values import digits, in_order, text, truth
 from tempkb.windows import parse_range
 
 LAST = "last"
@@ -16,30 +19,66 @@ Period = tuple[date, date]
 """First day, and the day after the last."""
 
 
+def _window(word: str) -> Period | None:
+    return None if word == LAST else parse_range(word)
+
+
+def _earlier(word: str) -> Period | int:
+    """Read a number of years, or a period."""
+    if re.fullmatch(r"[1-9]\d?", word):
+        return int(word)
+    if ".." not in word:
+        raise SettingsError(f"--earlier {word}: expected a number of years from 1 to 99, or two days A..B")
+    return parse_range(word)
+
+
 @dataclass(frozen=True)
 class KnowledgeRequest:
-    """Of what the knowledge of models is asked.
+    """Of what the knowledge of models is asked."""
 
-    Attributes:
-        window: what happened in these days; None for the last window of each release.
-        earlier: the period with which it is compared; None for the same days some years before, or, where nothing can
-            be compared with these, the first period of the same length with which it can.
-        years_before: how many years before; not used if the period is named.
-        models: names; empty for all that have scores.
-        releases: names; empty for all that have scores.
-        template: of the scorer; empty for the one that each benchmark names.
-        buffer_days: days after a model's knowledge date in which it may still have read of what was to come.
-        takes_all: whether items are taken of which a model may have read too early.
-    """
+    window: Period | None = option(
+        None,
+        _window,
+        "What happened from A to the day before B; windows of a release that lie only partly in these days do not "
+        "count. last: in the last window of each release.",
+        default_in_words=LAST,
+        metavar="last|A..B",
+    )
+    earlier: Period | int = option(
+        YEARS_BEFORE,
+        _earlier,
+        "With what the window is compared: the same days so many years before (where nothing can be compared with "
+        "these, the first period of the same length with which it can), or another period.",
+        default_in_words=str(YEARS_BEFORE),
+        metavar="YEARS|A..B",
+    )
+    models: tuple[str, ...] = option(
+        (), in_order(), "Only this model; may be repeated. By default all.", metavar="NAME"
+    )
+    releases: tuple[str, ...] = option(
+        (), in_order(), "Only this release; may be repeated. By default all.", flag="--release", metavar="NAME"
+    )
+    scorer: str = option(
+        "",
+        text,
+        "Without its family, such as sentence; by default the one that each benchmark names.",
+        metavar="TEMPLATE",
+    )
+    buffer_days: int = option(
+        BUFFER_DAYS,
+        digits(0),
+        "Leave out what became known within so many days after the end of a model's knowledge.",
+        default_in_words=str(BUFFER_DAYS),
+        flag="--buffer",
+        metavar="DAYS",
+        click_type=click.IntRange(0),
+    )
+    takes_all: bool = option(False, truth, "Leave nothing out.", flag="--all-items")
 
-    window: Period | None = None
-    earlier: Period | None = None
-    years_before: int = YEARS_BEFORE
-    models: tuple[str, ...] = ()
-    releases: tuple[str, ...] = ()
-    template: str = ""
-    buffer_days: int = BUFFER_DAYS
-    takes_all: bool = False
+    @property
+    def years_before(self) -> int:
+        """How many years before the window the period begins with which it is compared, unless that is named."""
+        return self.earlier if isinstance(self.earlier, int) else YEARS_BEFORE
 
     def before(self, window: Period) -> Period:
         """Return the earlier period with which a window is compared.
@@ -48,7 +87,7 @@ class KnowledgeRequest:
             SettingsError: the period does not end before the window begins, or would be before the calendar does.
         """
         first, end = (_years_before(day, self.years_before) for day in window)
-        period = self.earlier or (first, end)
+        period = (first, end) if isinstance(self.earlier, int) else self.earlier
         if period[1] > window[0]:
             raise SettingsError(
                 f"--earlier: the period {period[0]}..{period[1]} does not end before the window "
@@ -57,49 +96,13 @@ class KnowledgeRequest:
         return period
 
 
-def request_of(
-    window: str = LAST,
-    earlier: str = str(YEARS_BEFORE),
-    models: Iterable[str] = (),
-    releases: Iterable[str] = (),
-    template: str = "",
-    buffer_days: int = BUFFER_DAYS,
-    *,
-    takes_all: bool = False,
-) -> KnowledgeRequest:
+def request_of(words: Words) -> KnowledgeRequest:
     """Return what the words of a command ask for.
-
-    Args:
-        window: `last` or A..B.
-        earlier: a number of years, or A..B.
-        models: names; each may be several, separated by commas.
-        releases: likewise.
-        template: of the scorer.
-        buffer_days: days after a model's knowledge date.
-        takes_all: whether all items are taken.
 
     Raises:
         SettingsError: a word is not allowed.
     """
-    asked = None if window == LAST else parse_range(window)
-    if re.fullmatch(r"[1-9]\d?", earlier):
-        return KnowledgeRequest(
-            asked, None, int(earlier), _names(models), _names(releases), template, buffer_days, takes_all
-        )
-    if ".." not in earlier:
-        raise SettingsError(f"--earlier {earlier}: expected a number of years from 1 to 99, or two days A..B")
-    return KnowledgeRequest(
-        asked, parse_range(earlier), YEARS_BEFORE, _names(models), _names(releases), template, buffer_days, takes_all
-    )
-
-
-def _names(words: Iterable[str]) -> tuple[str, ...]:
-    """Names in their alphabetical order, each once.
-
-    >>> _names(["b, a", "b"])
-    ('a', 'b')
-    """
-    return tuple(sorted({name for word in words for part in word.split(",") if (name := part.strip())}))
+    return read_request(KnowledgeRequest, "knows", words)
 
 
 def _years_before(day: date, years: int) -> date:

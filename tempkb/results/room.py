@@ -1,14 +1,13 @@
 """Declares the room of results."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.results import entities, gaps, leaks, levels, linking
+from tempkb.results import entities, gaps, leaks, linking
 from tempkb.results.tables import TABLES
 from tempkb.room import Room
 
 VIEWS = (
     *(view for one in BENCHMARKS if one.reading for view in one.reading.views),
     *leaks.VIEWS,
-    *levels.VIEWS,
     *gaps.VIEWS,
     *entities.VIEWS,
     *linking.VIEWS,

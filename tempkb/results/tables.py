@@ -15,116 +15,135 @@ ALL = "all"
 AGGREGATES = tuple(one.reading.aggregate.name for one in BENCHMARKS if one.reading and one.reading.aggregate)
 VERDICTS = ("more", "less", "cannot tell", "no comparison")
 
+_KNOWN = (
+    Column("release", STRING, "release whose items were asked"),
+    Column("split", STRING, "all, or test for ECBD"),
+    Column("metric", STRING, "share of changes, perplexity, or pseudo-perplexity (of masked models)"),
+    Column(
+        "aggregate",
+        STRING,
+        "prefers_new (share of the window's changes in which the subject adds more to the log-probability of the "
+        "new object than to that of the old one) or ppl_entity_macro (perplexity of test spans about entities "
+        "that originated in the window, each entity with the same weight)",
+    ),
+    Column("model", STRING, "name of the model"),
+    Column("scorer", STRING, "family, template, version and number type, such as causal.span-1.f32"),
+    Column("knows_certainly_until", DATE, "day before which its training texts certainly reach; null if unknown"),
+    Column("knows_possibly_until", DATE, "day from which on none of its training texts is; null if unknown"),
+    Column("window_from", DATE, "first day of what is asked about"),
+    Column("window_to", DATE, "the day after the last"),
+    Column("is_provisional", BOOL, "true if facts of the window may still be entered in Wikidata in large numbers"),
+    Column("n_asked", INT32, "number of items in the window"),
+    Column("n_unscored", INT32, "how many of them have no score, such as names that the scorer cannot align"),
+    Column("n_unclean", INT32, "how many more were left out, because the model may have read of them too early"),
+    Column("n_items", INT32, "how many remain"),
+    Column("n_clusters", INT32, "of how many subjects or entities these are"),
+    Column("value", FLOAT64, "the aggregate in the window; null without an item"),
+    Column("low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
+    Column("high", FLOAT64, "upper end"),
+    Column("earlier_from", DATE, "first day of the earlier period with which it is compared"),
+    Column("earlier_to", DATE, "the day after the last"),
+    Column("earlier_n_items", INT32, "number of its items"),
+    Column("earlier_n_clusters", INT32, "number of its subjects or entities"),
+    Column("earlier_value", FLOAT64, "the aggregate in that period; null without an item"),
+    Column("earlier_low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
+    Column("earlier_high", FLOAT64, "upper end"),
+    Column(
+        "earlier_control",
+        FLOAT64,
+        "of prefers_new: the same share of objects of other subjects' changes, in place of those of the earlier "
+        "items; null without one",
+    ),
+    Column(
+        "is_earlier_fallback",
+        BOOL,
+        "true if no model has ten subjects in the period some years before, so that the earlier period is the "
+        "first of the same length in which one has",
+    ),
+    Column(
+        "difference",
+        FLOAT64,
+        "of prefers_new: window minus earlier period; of a perplexity: window divided by earlier period; null if "
+        "there is nothing to compare with",
+    ),
+    Column("difference_low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
+    Column("difference_high", FLOAT64, "upper end"),
+    Column(
+        "detectable",
+        FLOAT64,
+        "the smallest difference that would be found with a probability of 80 %: of prefers_new a difference, of "
+        "a perplexity a factor above 1",
+    ),
+    Column("rank_from", INT32, "best rank among the models with this scorer that the items allow; null if alone"),
+    Column("rank_to", INT32, "worst such rank"),
+    Column("n_ranked", INT32, "number of models that were ranked"),
+    Column(
+        "rank_note",
+        STRING,
+        "why the model is not ranked, in a sentence: the interval of its earlier level contains the level of its "
+        "controls, or is below it; null otherwise",
+    ),
+    Column(
+        "verdict",
+        STRING,
+        "more or less (known of the window than of the earlier period, by more than is detectable), cannot tell "
+        "(by less than that), or no comparison",
+    ),
+    Column("note", STRING, "why there is no interval or comparison, in a sentence; null otherwise"),
+)
+_OF_KNOWN = (
+    Rule("known_aggregate", "the aggregate has a known value", f"aggregate NOT IN {AGGREGATES}"),
+    Rule("known_verdict", "the verdict has a known value", f"verdict NOT IN {VERDICTS}"),
+    Rule(
+        "items_add_up",
+        "items without a score, those left out and those that remain are all items of the window",
+        "n_asked <> n_unscored + n_unclean + n_items",
+    ),
+    Rule(
+        "interval_holds_its_value",
+        "an interval contains its value",
+        "NOT (value BETWEEN low AND high) OR NOT (earlier_value BETWEEN earlier_low AND earlier_high)",
+    ),
+    Rule(
+        "no_rank_of_what_is_not_ranked",
+        "a model that is not ranked has no rank",
+        "rank_note IS NOT NULL AND rank_from IS NOT NULL",
+    ),
+    Rule(
+        "verdict_has_a_difference",
+        "a verdict other than no comparison has an interval of the difference",
+        "verdict <> 'no comparison' AND difference_low IS NULL",
+    ),
+)
+
 KNOWLEDGE = Table(
     name="knowledge",
     meaning="What each model knows of the last window of each release, compared with what it knows of three years "
     "earlier, or, where no model has ten subjects there, of the first period of the same length in which one has: the "
-    "rows of `tempkb knows`, as they were when results were last computed. The view `knows` has all windows, and "
-    "always the present scores and three years earlier.",
-    columns=(
-        Column("release", STRING, "release whose items were asked"),
-        Column("split", STRING, "all, or test for ECBD"),
-        Column("metric", STRING, "share of changes, perplexity, or pseudo-perplexity (of masked models)"),
-        Column(
-            "aggregate",
-            STRING,
-            "prefers_new (share of the window's changes in which the subject adds more to the log-probability of the "
-            "new object than to that of the old one) or ppl_entity_macro (perplexity of test spans about entities "
-            "that originated in the window, each entity with the same weight)",
-        ),
-        Column("model", STRING, "name of the model"),
-        Column("scorer", STRING, "family, template, version and number type, such as causal.span-1.f32"),
-        Column("knows_certainly_until", DATE, "day before which its training texts certainly reach; null if unknown"),
-        Column("knows_possibly_until", DATE, "day from which on none of its training texts is; null if unknown"),
-        Column("window_from", DATE, "first day of what is asked about"),
-        Column("window_to", DATE, "the day after the last"),
-        Column("is_provisional", BOOL, "true if facts of the window may still be entered in Wikidata in large numbers"),
-        Column("n_asked", INT32, "number of items in the window"),
-        Column("n_unscored", INT32, "how many of them have no score, such as names that the scorer cannot align"),
-        Column("n_unclean", INT32, "how many more were left out, because the model may have read of them too early"),
-        Column("n_items", INT32, "how many remain"),
-        Column("n_clusters", INT32, "of how many subjects or entities these are"),
-        Column("value", FLOAT64, "the aggregate in the window; null without an item"),
-        Column("low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
-        Column("high", FLOAT64, "upper end"),
-        Column("earlier_from", DATE, "first day of the earlier period with which it is compared"),
-        Column("earlier_to", DATE, "the day after the last"),
-        Column("earlier_n_items", INT32, "number of its items"),
-        Column("earlier_n_clusters", INT32, "number of its subjects or entities"),
-        Column("earlier_value", FLOAT64, "the aggregate in that period; null without an item"),
-        Column("earlier_low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
-        Column("earlier_high", FLOAT64, "upper end"),
-        Column(
-            "earlier_control",
-            FLOAT64,
-            "of prefers_new: the same share of objects of other subjects' changes, in place of those of the earlier "
-            "items; null without one",
-        ),
-        Column(
-            "is_earlier_fallback",
-            BOOL,
-            "true if no model has ten subjects in the period some years before, so that the earlier period is the "
-            "first of the same length in which one has",
-        ),
-        Column(
-            "difference",
-            FLOAT64,
-            "of prefers_new: window minus earlier period; of a perplexity: window divided by earlier period; null if "
-            "there is nothing to compare with",
-        ),
-        Column("difference_low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
-        Column("difference_high", FLOAT64, "upper end"),
-        Column(
-            "detectable",
-            FLOAT64,
-            "the smallest difference that would be found with a probability of 80 %: of prefers_new a difference, of "
-            "a perplexity a factor above 1",
-        ),
-        Column("rank_from", INT32, "best rank among the models with this scorer that the items allow; null if alone"),
-        Column("rank_to", INT32, "worst such rank"),
-        Column("n_ranked", INT32, "number of models that were ranked"),
-        Column(
-            "rank_note",
-            STRING,
-            "why the model is not ranked, in a sentence: the interval of its earlier level contains the level of its "
-            "controls, or is below it; null otherwise",
-        ),
-        Column(
-            "verdict",
-            STRING,
-            "more or less (known of the window than of the earlier period, by more than is detectable), cannot tell "
-            "(by less than that), or no comparison",
-        ),
-        Column("note", STRING, "why there is no interval or comparison, in a sentence; null otherwise"),
-    ),
+    "rows of `tempkb knows`, as they were when results were last computed. `knows` has all windows.",
+    columns=_KNOWN,
     key=("release", "aggregate", "model", "scorer"),
     family=Family.RESULT,
     partitioned_by="nothing",
     partition_columns=(),
-    rules=(
-        Rule("known_aggregate", "the aggregate has a known value", f"aggregate NOT IN {AGGREGATES}"),
-        Rule("known_verdict", "the verdict has a known value", f"verdict NOT IN {VERDICTS}"),
-        Rule(
-            "items_add_up",
-            "items without a score, those left out and those that remain are all items of the window",
-            "n_asked <> n_unscored + n_unclean + n_items",
-        ),
-        Rule(
-            "interval_holds_its_value",
-            "an interval contains its value",
-            "NOT (value BETWEEN low AND high) OR NOT (earlier_value BETWEEN earlier_low AND earlier_high)",
-        ),
-        Rule(
-            "no_rank_of_what_is_not_ranked",
-            "a model that is not ranked has no rank",
-            "rank_note IS NOT NULL AND rank_from IS NOT NULL",
-        ),
-        Rule(
-            "verdict_has_a_difference",
-            "a verdict other than no comparison has an interval of the difference",
-            "verdict <> 'no comparison' AND difference_low IS NULL",
-        ),
+    rules=_OF_KNOWN,
+)
+
+KNOWS = Table(
+    name="knows",
+    meaning="What each model knows of each window with items of each release, compared with three years earlier or, "
+    "as in `knowledge`, with the first period that can be: the rows of `tempkb knows --window`, as they were when "
+    "results were last computed. Windows are those of the release; of entities, whose origin is often known to the "
+    "year only, also years. `NOT is_earlier_fallback` leaves those that are compared with three years earlier.",
+    columns=(
+        *_KNOWN,
+        Column("standard_error", FLOAT64, "of the value, clustered by subject or entity; null with a single one"),
     ),
+    key=("release", "aggregate", "model", "scorer", "window_from", "window_to"),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=_OF_KNOWN,
 )
 
 DEMO_EFFECT = Table(
@@ -246,7 +265,7 @@ LINKING_EFFECTS = Table(
     ),
 )
 
-TABLES = (KNOWLEDGE, DEMO_EFFECT, LINKING_EFFECTS)
+TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS)
 
 _SCORED = (
     MODELS.name,
@@ -261,6 +280,7 @@ _SCORED = (
 )
 MADE_FROM = {
     KNOWLEDGE.name: _SCORED,
+    KNOWS.name: _SCORED,
     DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
     LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
 }

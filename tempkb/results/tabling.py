@@ -12,12 +12,12 @@ from tempkb.results.currency import present_inputs
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.latex import escaped
 from tempkb.results.questions import Scored
-from tempkb.results.reading import read_questions
-from tempkb.results.requests import KnowledgeRequest
+from tempkb.results.reading import read_windows
 from tempkb.results.tables import ALL, KNOWLEDGE
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
+from tempkb.store.tables import Table
 from tempkb.wording import rounded
 
 TITLES = (
@@ -37,16 +37,20 @@ TITLES = (
 _UNRANKED = "none: as controls"
 
 
-def write_knowledge(store: Store, known: Sequence[Known]) -> Version:
-    """Replace the rows of `knowledge`."""
-    rows = sorted((one.row() for one in known), key=lambda row: [row[name] for name in KNOWLEDGE.key])
-    made_from = Provenance(present_inputs(store.lake, KNOWLEDGE.name))
-    return store.write(KNOWLEDGE, ALL, [pa.Table.from_pylist(rows, KNOWLEDGE.schema)], made_from)
+def write_known(store: Store, table: Table, known: Sequence[Known]) -> Version:
+    """Replace the rows of `knowledge` or `knows`."""
+    rows = sorted((one.row() for one in known), key=lambda row: [row[name] for name in table.key])
+    made_from = Provenance(present_inputs(store.lake, table.name))
+    return store.write(table, ALL, [pa.Table.from_pylist(rows, table.schema)], made_from)
 
 
-def read_known(store: Store, request: KnowledgeRequest) -> list[Known]:
-    """Return what models know, of the scores that are there now."""
-    return known_of(read_questions(store, request))
+def read_known(store: Store) -> tuple[list[Known], list[Known]]:
+    """Return what models know of each release's last window, and of all windows, of the scores that are there now."""
+    last, every = list[Known](), list[Known]()
+    for of_last, of_windows in read_windows(store):
+        last += known_of([of_last])
+        every += known_of(of_windows)
+    return last, every
 
 
 def as_arrow(known: Sequence[Known]) -> pa.Table:
@@ -58,7 +62,7 @@ def as_arrow(known: Sequence[Known]) -> pa.Table:
 def as_csv(known: Sequence[Known]) -> str:
     """Return a CSV file with the columns of `knowledge`; numbers have all their digits."""
     lines = io.StringIO()
-    writer = csv.DictWriter(lines, KNOWLEDGE.column_names(), lineterminator="\n")
+    writer = csv.DictWriter(lines, KNOWLEDGE.column_names(), extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(one.row() for one in known)
     return lines.getvalue()

@@ -7,11 +7,11 @@ import dagster as dg
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.tables import MODELS
 from tempkb.scores.checking import ASKED
-from tempkb.scores.requests import SCORE_LINES, request_of
+from tempkb.scores.requests import ScoreRequest, request_of
 from tempkb.scores.scoring import Scored, score_model
 from tempkb.scores.showing import picture, sample, to_show
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
-from tempkb.store.assets import table_of
+from tempkb.store.assets import fields_of, table_of, words_in
 from tempkb.store.materialise import facts_of_partitions
 from tempkb.store.store import Store
 
@@ -21,10 +21,7 @@ _PROMPTS = [one.prompting.table for one in BENCHMARKS if one.prompting is not No
 @dg.asset(
     # Which releases are scored is said by the run's configuration, so Dagster is told that it may be any.
     deps=[MODELS.name, *(dg.AssetDep(one.name, partition_mapping=dg.AllPartitionMapping()) for one in _PROMPTS)],
-    config_schema={
-        name: dg.Field(str, is_required=False, default_value="", description=meaning)
-        for name, meaning in SCORE_LINES.items()
-    },
+    config_schema=fields_of(ScoreRequest),
 )
 def prompt_scores(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """Log-probabilities of prompts, by model and scorer. Each prompt is scored once, whatever releases have it.
@@ -34,9 +31,7 @@ def prompt_scores(context: dg.AssetExecutionContext, store: dg.ResourceParam[Sto
 
     One row per prompt and scorer of a model; key `prompt_id`.
     """
-    name = context.partition_key
-    options = context.op_execution_context.op_config
-    words = {key: str(value) for key, value in options.items() if value}
+    name, words = context.partition_key, words_in(context)
     done = score_model(store, BENCHMARKS, name, request_of(words), context.log.info)
     if not done:
         context.log.warning(f"model {name}: no release has prompts yet, so there was nothing to score")

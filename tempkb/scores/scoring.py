@@ -22,7 +22,7 @@ from tempkb.models.devices import usable_device
 from tempkb.models.known import known_model
 from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import DIGESTS, MODELS, READY
-from tempkb.scores.requests import ScoreRequest, words_of
+from tempkb.scores.requests import ScoreRequest, words_for
 from tempkb.scores.selecting import Source, Wanted, wanted
 from tempkb.scores.shards import Shards, merged, rows_of
 from tempkb.scores.tables import PROMPT_SCORES, drafts_of, partition_of
@@ -169,7 +169,7 @@ class _Run:
         """Keep what gives new scores, so that a repair can ask for the same again."""
         # A limit counts the prompts of all releases that are asked for, also those that add nothing.
         releases = self._releases if self._request.limit else [one.release for one in new_sources]
-        note_asked(self._store.home.checkpoints, self._row["model"], words_of(self._request, releases))
+        note_asked(self._store.home.checkpoints, self._row["model"], words_for(self._request, releases))
 
     def _require_own(self, partition: str) -> None:
         """Refuse to add to scores of other files, which may be left if the model's own row was lost.
@@ -202,7 +202,7 @@ class _Run:
             request.device,
             request.batch_tokens,
             self._threads,
-            request.has_fixed_shapes,
+            request.fixed_shapes,
         ]
         scorer = scorer_name(self._row["family"], one.template, request.dtype)
         return self._folder / f"{scorer}-{self._files}-{_short(said)}"
@@ -289,7 +289,7 @@ class _Run:
     def _limits(self) -> "Limits":
         from tempkb.models.batching import Limits
 
-        return Limits(self._request.batch_tokens, self._request.has_fixed_shapes)
+        return Limits(self._request.batch_tokens, self._request.fixed_shapes)
 
     @property
     def _threads(self) -> int | None:
@@ -309,7 +309,7 @@ class _Run:
             "device": self._device(),
             "threads": self._threads or torch.get_num_threads(),
             "batch_tokens": self._request.batch_tokens,
-            "fixed_shapes": self._request.has_fixed_shapes,
+            "fixed_shapes": self._request.fixed_shapes,
         }
         return Provenance({**self._digests, **one.inputs}, made_with)
 

@@ -10,7 +10,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.register import is_built, partitions_of_release, releases_of, require_whole
 from tempkb.errors import SettingsError
-from tempkb.models.families import Family
+from tempkb.models.names import Family
 from tempkb.models.scorers import require_template
 from tempkb.scores.requests import ScoreRequest
 from tempkb.store.lake import Version
@@ -132,8 +132,8 @@ def wanted(
             one that is not finished; its message says what to do.
     """
     asked = _asked(benchmarks, request)
-    if request.template:
-        require_template(family, request.template)
+    if request.scorer:
+        require_template(family, request.scorer)
     named = _of_names(store, [benchmark for benchmark, _ in asked], request)
     by_template: dict[str, list[Source]] = {}
     for benchmark, prompting in asked:
@@ -141,10 +141,10 @@ def wanted(
             source = _source(store, benchmark, prompting, release, request, log)
             if source is None:
                 continue
-            template = request.template or prompting.templates[family]
+            template = request.scorer or prompting.templates[family]
             by_template.setdefault(template, []).append(source)
             instead = prompting.without_left.get(family)
-            if instead and not request.template:
+            if instead and not request.scorer:
                 bare = Source(
                     source.benchmark,
                     source.release,

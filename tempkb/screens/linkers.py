@@ -8,9 +8,10 @@ from tempkb.api import open_store
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL
 from tempkb.errors import SettingsError
 from tempkb.linking.known import known_linker, known_linkers
-from tempkb.linking.requests import Words, link_request
+from tempkb.linking.requests import link_request
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
 from tempkb.linking.training.recipe import PRESETS, other_numbers
+from tempkb.options import Words
 from tempkb.results.linking_sql import OWN_SETUPS
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.store.lake import Lake

@@ -9,8 +9,8 @@ from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import COMMAND, LOOK, alone
 from tempkb.errors import SettingsError
-from tempkb.jobs import forget_partitions, set_aside_in_words
 from tempkb.removal import Removal, of_dump, of_linker, of_model, of_release, of_windows, remove
+from tempkb.runs.jobs import forget_partitions, set_aside_in_words
 from tempkb.screens.console import console, grid, say
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store

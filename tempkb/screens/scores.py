@@ -12,7 +12,8 @@ from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
 from tempkb.models.known import known_models
 from tempkb.models.scorers import scorer_name
-from tempkb.scores.requests import Words, request_of
+from tempkb.options import Words
+from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import counted
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import STATUSES, partition_of

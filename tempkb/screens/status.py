@@ -36,7 +36,7 @@ from tempkb.windows import window_of_key, windows_until
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
-    from tempkb.jobs import Summary
+    from tempkb.runs.jobs import Summary
 
 _CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 

@@ -5,7 +5,7 @@ import shlex
 from tempkb.api import open_store
 from tempkb.dumps.retention import empty_bin
 from tempkb.errors import SettingsError
-from tempkb.jobs import set_aside_in_words
+from tempkb.runs.jobs import set_aside_in_words
 from tempkb.screens.again import command_for
 from tempkb.screens.console import say
 from tempkb.screens.failure import fail, tell

@@ -208,16 +208,16 @@ def with_interval(
 @lru_cache(maxsize=4096)
 def t_quantile(share: float, freedom: float) -> float:
     """Return the quantile of Student's t."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf(share, freedom))
+    return float(stdtrit(freedom, share))
 
 
 def two_sided(statistic: float, freedom: float) -> float:
     """Return the two-sided p-value of a t statistic."""
-    from scipy.stats import t
+    from scipy.special import stdtr
 
-    return float(2 * t.sf(abs(statistic), freedom))
+    return float(2 * stdtr(freedom, -abs(statistic)))
 
 
 def equivalence(estimate: Estimate, margin: float) -> float | None:
@@ -229,12 +229,12 @@ def equivalence(estimate: Estimate, margin: float) -> float | None:
         estimate: of the difference.
         margin: in the units of its value.
     """
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     if not estimate.standard_error or estimate.low is None:
         return None
     freedom = estimate.freedom or estimate.n_clusters - 1
-    return float(t.sf((margin - abs(estimate.value)) / estimate.standard_error, freedom))
+    return float(stdtr(freedom, (abs(estimate.value) - margin) / estimate.standard_error))
 
 
 def effective_items(mean: Estimate) -> float:
@@ -254,9 +254,8 @@ def wilson(share: float, n_effective: float, freedom: int) -> tuple[float, float
 
     It contains the share, which rounding may leave just outside where all items are true, or none.
     """
-    from scipy.stats import norm
-    from statsmodels.stats.proportion import proportion_confint
-
-    alpha = 2 * norm.sf(t_quantile((1 + LEVEL) / 2, freedom))
-    low, high = proportion_confint(share * n_effective, n_effective, alpha, method="wilson")
-    return min(float(low), share), max(float(high), share)
+    z = t_quantile((1 + LEVEL) / 2, freedom)
+    scale = 1 + z**2 / n_effective
+    centre = (share + z**2 / (2 * n_effective)) / scale
+    half = z * math.sqrt(share * (1 - share) / n_effective + z**2 / (4 * n_effective**2)) / scale
+    return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)

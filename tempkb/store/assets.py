@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import dagster as dg
 import pyarrow as pa
 
+from tempkb.options import Words, options_of
 from tempkb.store.glance import glance
 from tempkb.store.lake import Version
 from tempkb.store.materialise import CELL, cells_of, first_rows
@@ -74,3 +75,17 @@ def table_of(rows: pa.Table, cell: int = CELL) -> dg.MetadataValue:
 def glance_of(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> dg.MetadataValue:
     """Return a picture of counts over windows that is small enough for Dagster to show without a click."""
     return dg.MetadataValue.md(glance(labels, series))
+
+
+def fields_of(*requests: type) -> dict[str, dg.Field]:
+    """Return the fields of a run's configuration for the options of requests: words, which may be left out."""
+    return {
+        name: dg.Field(str, is_required=False, default_value="", description=one.meaning)
+        for request in requests
+        for name, one in options_of(request).items()
+    }
+
+
+def words_in(context: dg.AssetExecutionContext) -> Words:
+    """Return the words of the request that a run's configuration makes; those that say nothing are left out."""
+    return {name: str(word) for name, word in context.op_execution_context.op_config.items() if word}

@@ -8,15 +8,14 @@ just that again.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tempkb.errors import SettingsError
+from tempkb.options import Words
 from tempkb.store.damage import replace_whole
 from tempkb.store.locks import locked
-
-Words = Mapping[str, str]
 
 
 @dataclass(frozen=True)

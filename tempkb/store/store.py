@@ -1,7 +1,8 @@
 """The object through which rooms write and read the tables of a home."""
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -240,9 +241,15 @@ class Store:
 
     def query(self, query: str, *names: str) -> "pa.Table":
         """Return the same as `ask`, as one Arrow table."""
+        with self.asking(*names) as answer:
+            return answer(query)
+
+    @contextmanager
+    def asking(self, *names: str) -> "Iterator[Callable[[str], pa.Table]]":
+        """Give what answers several queries over the same tables and views, which are made once."""
         with asking() as memory:
             self._view_needs(memory, names)
-            return memory.sql(query).to_arrow_table()
+            yield lambda query: memory.sql(query).to_arrow_table()
 
     def _answer(self, view: View, equal: Mapping[str, object]) -> "pa.Table":
         """Return the rows of a view, queried from the lake's files."""
@@ -265,10 +272,16 @@ class Store:
             self._view_needs(memory, (*view.needs, *view.optional))
             return [(name, kind) for name, kind, *_ in memory.execute(f"DESCRIBE {view.query}").fetchall()]
 
-    def _view_needs(self, memory: "duckdb.DuckDBPyConnection", names: Iterable[str]) -> None:
+    def _view_needs(
+        self, memory: "duckdb.DuckDBPyConnection", names: Iterable[str], made: set[str] | None = None
+    ) -> None:
+        made = set() if made is None else made
         for name in names:
+            if name in made:
+                continue
+            made.add(name)
             if name in self.views:
-                self._view_needs(memory, (*self.views[name].needs, *self.views[name].optional))
+                self._view_needs(memory, (*self.views[name].needs, *self.views[name].optional), made)
                 memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {self.views[name].query}")
             else:
                 view_files(memory, name, self.lake.files(name), self.tables[name].schema)

@@ -186,8 +186,8 @@ def growth(home: str, pages: str, out: str) -> None:
     """Measure mentions and a release of a demo world."""
     os.environ["TEMPKB_HOME"] = home
     from tempkb.demo.world import write_demo
-    from tempkb.planning.building import build
-    from tempkb.planning.requests import Request
+    from tempkb.planning.declaration import Request
+    from tempkb.runs.building import build
 
     write_demo(7, int(pages), 12)
     build(Request(select=("dump_files", "pages", "namespaces", "revision_log", "stable_snapshots", "page_wikitexts")))

@@ -1,6 +1,8 @@
 """A benchmark is one folder and one line: a toy gets its asset, job, check, commands, export and documentation."""
 
+import csv
 import json
+import math
 import os
 import re
 import shutil
@@ -8,7 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
+
+from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 
 ROOT = Path(__file__).parents[2]
 LINE = "BENCHMARKS = (TEMPEL, ECBD, TEMPLAMA, DYNAMIC_TEMPLAMA)"
@@ -93,7 +98,7 @@ def test_its_releases_live_as_those_of_all_benchmarks(tree, home, tmp_path):
         f"{name}: OK" for name in ("README.md", "design.json", "parquet/toy_titles.parquet", "titles.jsonl")
     ]
     assert json.loads((tmp_path / "mine/titles.jsonl").read_text()) == {"title": "2021 Varland Rowing Cup"}
-    assert "| demowiki-20240101 | " in (tmp_path / "mine/README.md").read_text()
+    assert "Titles, made with tempkb " in (tmp_path / "mine/README.md").read_text()
     faulty = tempkb(tree, home, "release", "toy-letters", "I", "--preset", "loud", "--name", "loud")
     assert faulty.returncode == 1
     assert "fails its own check toy_titles.titles_are_titles" in faulty.stderr
@@ -102,6 +107,36 @@ def test_its_releases_live_as_those_of_all_benchmarks(tree, home, tmp_path):
     assert "release 'mine': is one of ToyLetters; expected one of TempEL" in extended.stderr
     assert tempkb(tree, home, "rm", "--release", "mine", "--yes").returncode == 0
     assert not (home / "releases/mine.json").exists()
+
+
+@pytest.mark.slow
+def test_its_items_are_scored_and_what_models_know_of_them_is_read(tree, home, tmp_path):
+    made = tempkb(tree, home, "release", "toy-letters", "H", "--name", "asked")
+    assert made.returncode == 0, made.stderr
+    folder = tmp_path / "tiny"
+    for part in (random_model(KINDS["gpt2"], tokenizer_of("gpt2")), tokenizer_of("gpt2")):
+        part.save_pretrained(folder)
+    scored = tempkb(tree, home, "score", str(folder), "--release", "asked")
+    assert scored.returncode == 0, scored.stderr
+    window = "2022-01-01..2023-01-01"
+    known = tempkb(tree, home, "knows", "--release", "asked", "--window", window, "--csv", str(tmp_path / "knows.csv"))
+    assert known.returncode == 0, known.stderr
+    (row,) = csv.DictReader((tmp_path / "knows.csv").open())
+    with duckdb.connect(home / "tempkb.duckdb", read_only=True) as connection:
+        ((n, nats),) = connection.execute(
+            """
+            SELECT count(*), avg(-log_prob_nats / n_tokens) FROM toy_scores
+            WHERE window_start >= DATE '2022-01-01' AND window_start < DATE '2023-01-01'
+            """
+        ).fetchall()
+    assert n > 0
+    assert (row["aggregate"], row["metric"], int(row["n_asked"]), int(row["n_items"])) == (
+        "letter_perplexity",
+        "perplexity",
+        n,
+        n,
+    )
+    assert float(row["value"]) == pytest.approx(math.exp(nats))
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from safetensors.torch import load_file
 from tempkb.api import open_store
 from tempkb.cli import main
 from tempkb.errors import ModelError, SettingsError
-from tempkb.jobs import Summary
 from tempkb.linking import linkers
 from tempkb.linking.encoders import load_encoder
 from tempkb.linking.inputs import EntityText, MentionText
@@ -31,6 +30,7 @@ from tempkb.linking.scoring import link_mentions
 from tempkb.linking.tables import DIGESTS, LINKERS
 from tempkb.linking.training.lessons import Course, Lesson
 from tempkb.removal import of_linker, of_release
+from tempkb.runs.jobs import Summary
 from tempkb.screens.again import command_for
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
@@ -365,7 +365,7 @@ def test_weights_that_could_hold_code_are_not_added(store, tmp_path):
 
 def typed(command):
     """The request that a command of `tempkb linker train` makes, which is typed without being run."""
-    with mock.patch("tempkb.linker_runs.train", return_value=([], Summary())) as asked:
+    with mock.patch("tempkb.runs.linkers.train", return_value=([], Summary())) as asked:
         assert CliRunner().invoke(main, shlex.split(command)[1:]).exit_code == 0
     release, cuts, seeds, name, words = asked.call_args.args
     assert (release, len(cuts), len(seeds) < 2) == ("r", 1, True)

@@ -484,7 +484,7 @@ def test_commands_that_read_models_load_nothing_heavy(home_folder, arguments):
     open_store().write(MODELS, "tiny", [pa.Table.from_pylist([ROW], MODELS.schema)], Provenance())
     done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
     loaded = done.stderr.split()
-    assert "tempkb.model_commands" in loaded
+    assert "tempkb.commands.models" in loaded
     assert {"torch", "transformers", "huggingface_hub", "dagster", "pyarrow", "numpy"} & set(loaded) == set()
 
 

@@ -19,7 +19,7 @@ from tempkb_tests.wikidata.items import item, read_home, said
 
 
 def asked(store, **words):
-    (question,) = [one for one in read_questions(store, request_of(**words)) if one.aggregate == "prefers_new"]
+    (question,) = [one for one in read_questions(store, request_of(words)) if one.aggregate == "prefers_new"]
     return question
 
 
@@ -47,8 +47,8 @@ def test_a_period_that_no_model_reaches_is_not_taken(scored_home, tmp_path, monk
     store = open_store()
     add_model(store, "first", date(2021, 6, 30))
     add_scores(store, "first", date(2021, 6, 30))
-    assert not asked(store, models=["first"]).is_fallback
-    assert asked(store, models=["first", "early"]).earlier == (date(2021, 4, 1), date(2021, 7, 1))
+    assert not asked(store, models="first").is_fallback
+    assert asked(store, models="first,early").earlier == (date(2021, 4, 1), date(2021, 7, 1))
 
 
 @pytest.mark.slow

@@ -40,11 +40,15 @@ class World:
     def show(self, connection, name):
         """Make a table or view, and before it what it needs."""
         if name in TABLE:
-            connection.register(name, pa.Table.from_pylist(self.rows[name], TABLE[name].schema))
+            connection.register(name, self.table(name))
             return
         for other in (*VIEW[name].needs, *VIEW[name].optional):
             self.show(connection, other)
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {VIEW[name].query}")
+
+    def table(self, name):
+        """The rows of a table, with all of its columns."""
+        return pa.Table.from_pylist(self.rows[name], TABLE[name].schema)
 
     def one(self, view, **equal):
         (row,) = self.read(view, **equal)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tempkb.api import open_store
-from tempkb.planning.requests import Request, windows_to_read
+from tempkb.planning.declaration import Request
+from tempkb.planning.requests import windows_to_read
 from tempkb.revisions import building
 from tempkb.revisions.building import ALL
 from tempkb.revisions.reading import read_item

@@ -18,10 +18,10 @@ import pytest
 from click.testing import CliRunner
 from dagster._utils.error import serializable_error_info_from_exc_info
 
-from tempkb import jobs
 from tempkb.cli import main
 from tempkb.engine.items import attempt
 from tempkb.failures import in_words, innermost, windows_in_words
+from tempkb.runs import jobs
 from tempkb.screens import failure, status
 from tempkb.settings import in_shell
 

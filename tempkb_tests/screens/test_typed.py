@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from tempkb.cli import main
-from tempkb.jobs import Summary
+from tempkb.runs.jobs import Summary
 from tempkb.screens import console
 from tempkb.screens.status import print_summary
 from tempkb.settings import at_home

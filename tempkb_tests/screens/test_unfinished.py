@@ -6,14 +6,14 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-from tempkb import release_runs
 from tempkb.api import open_store
 from tempkb.benchmarks.register import COMMAND, alone, mark_built
 from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main
-from tempkb.jobs import Summary
+from tempkb.runs import releases as release_runs
+from tempkb.runs.jobs import Summary
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.settings import load_home

@@ -144,9 +144,9 @@ def whole() -> list[str]:
 def mend() -> list[str]:
     """Build what there is to build, and type the releases again; return what failed."""
     from tempkb.benchmarks.register import release_names
-    from tempkb.planning.building import build
-    from tempkb.planning.requests import Request
-    from tempkb.release_runs import finish_release
+    from tempkb.planning.declaration import Request
+    from tempkb.runs.building import build
+    from tempkb.runs.releases import finish_release
     from tempkb.settings import load_home
 
     failures, home = build(Request()).failures, load_home()

@@ -4,7 +4,7 @@
 
 Makes a demo home and the home of a generated history, exports their releases, and compares figures of them with those
 in the folder `figures`, which an earlier commit made. Ends with status 1 if one differs. `--accept` writes the figures
-instead, so that a commit shows the differences that it makes.
+instead (`make unchanged ARGUMENTS=--accept`), so that a commit shows the differences that it is meant to make.
 
 Models and linkers are not trained anew: their checkpoints are carried in a folder, which the first run fills.
 """

@@ -55,7 +55,7 @@ def collect(made: dict[str, Path]) -> dict[str, Figures]:
     Args:
         made: homes by name, with their exports.
     """
-    of_homes = {"lake": _lake, "columns": _sums_of_columns, "exports": _exports}
+    of_homes = {"lake": _lake, "columns": sums_of_columns, "exports": _exports}
     of_demo = {"types": _types, "meanings": _meanings, "names": _names, "checkpoints": of_checkpoints}
     return {
         **{
@@ -103,7 +103,7 @@ def _exports(home: Path) -> Found:
         yield (name,), value
 
 
-def _sums_of_columns(home: Path) -> Found:
+def sums_of_columns(home: Path) -> Found:
     """For each column a sum over the rows in any order; as `*` their number, and the sum over them as a whole."""
     with _opened(home) as connection:
         for relation, columns in _columns(home).items():

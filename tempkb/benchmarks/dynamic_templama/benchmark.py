@@ -1,11 +1,12 @@
 """Declares DynamicTempLAMA: queries about facts by quarter, and their changes."""
 
-from tempkb.benchmarks.benchmark import Benchmark, Measurement, Option
+from tempkb.benchmarks.benchmark import Benchmark, Measurement
 from tempkb.benchmarks.dynamic_templama.reading import PROMPTING, READING
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, TABLES
 from tempkb.benchmarks.dynamic_templama.views import VIEWS
 from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
 from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED
+from tempkb.options import Option
 from tempkb.room import Room
 
 DYNAMIC_TEMPLAMA = Benchmark(

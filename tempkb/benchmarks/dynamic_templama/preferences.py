@@ -11,7 +11,9 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING
 from tempkb.benchmarks.reading import MODELS, SCORES
-from tempkb.sql_estimates.aggregates import ALL, MEAN, SHARE, end_of_window, estimates, pooled
+from tempkb.sql_estimates.aggregates import ALL, end_of_window, pooled
+from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, Measure, estimates
+from tempkb.store.quoting import literal
 from tempkb.store.tables import View
 
 YEARS_BEFORE = 3
@@ -62,50 +64,57 @@ class Aggregate(NamedTuple):
 
     Attributes:
         name: of the aggregate.
-        value: SQL of a change's value; where it is null, the change does not count.
+        value: SQL of a change's value.
+        known: SQL that is null where the change does not count.
         metric: what the value measures.
         form: share or mean.
     """
 
     name: str
     value: str
+    known: str
     metric: str = "share of changes"
     form: str = SHARE
 
 
+_RAW, _ADDED = "new_nats - old_nats", "preference_nats"
+_BY_CHARACTER = "new_nats / new_chars - old_nats / old_chars"
+_CONTROL_RAW, _CONTROL_ADDED = "control_new_nats - control_old_nats", "control_preference_nats"
+_BOTH = f"{_ADDED} - {_CONTROL_ADDED}"
 _AGGREGATES = (
-    Aggregate("prefers_new", "preference_nats > 0"),
-    Aggregate("prefers_new_raw", "new_nats > old_nats"),
-    Aggregate("prefers_new_per_character", "new_nats / new_chars > old_nats / old_chars"),
-    Aggregate("control_prefers_new", "control_preference_nats > 0"),
-    Aggregate("control_prefers_new_raw", "control_new_nats > control_old_nats"),
+    Aggregate("prefers_new", f"{_ADDED} > 0", _ADDED),
+    Aggregate("prefers_new_raw", "new_nats > old_nats", _RAW),
+    Aggregate("prefers_new_per_character", "new_nats / new_chars > old_nats / old_chars", _BY_CHARACTER),
+    Aggregate("control_prefers_new", f"{_CONTROL_ADDED} > 0", _CONTROL_ADDED),
+    Aggregate("control_prefers_new_raw", "control_new_nats > control_old_nats", _CONTROL_RAW),
     Aggregate(
         "prefers_new_minus_control",
-        "(preference_nats > 0)::INTEGER - (control_preference_nats > 0)::INTEGER",
+        f"({_ADDED} > 0)::INTEGER - ({_CONTROL_ADDED} > 0)::INTEGER",
+        _BOTH,
         "difference of shares",
         MEAN,
     ),
-    Aggregate("log_prob_new_minus_old", "new_nats - old_nats", "nats", MEAN),
-    Aggregate(
-        "log_prob_new_minus_old_per_character",
-        "new_nats / new_chars - old_nats / old_chars",
-        "nats per character",
-        MEAN,
-    ),
-    Aggregate("log_prob_new_minus_old_against_class", "preference_nats", "nats", MEAN),
-    Aggregate("control_log_prob_new_minus_old", "control_new_nats - control_old_nats", "nats", MEAN),
-    Aggregate("control_log_prob_new_minus_old_against_class", "control_preference_nats", "nats", MEAN),
+    Aggregate("log_prob_new_minus_old", _RAW, _RAW, "nats", MEAN),
+    Aggregate("log_prob_new_minus_old_per_character", _BY_CHARACTER, _BY_CHARACTER, "nats per character", MEAN),
+    Aggregate("log_prob_new_minus_old_against_class", _ADDED, _ADDED, "nats", MEAN),
+    Aggregate("control_log_prob_new_minus_old", _CONTROL_RAW, _CONTROL_RAW, "nats", MEAN),
+    Aggregate("control_log_prob_new_minus_old_against_class", _CONTROL_ADDED, _CONTROL_ADDED, "nats", MEAN),
 )
-# One column each until groups and clusters are summed up: as rows they would be eleven times as many.
-_ADDED = ", ".join(
-    f"count({one.value}) AS n_{one.name}, sum(({one.value})::DOUBLE) AS s_{one.name}" for one in _AGGREGATES
-)
-_SUMS = tuple(f"{part}_{one.name}" for one in _AGGREGATES for part in ("n", "s"))
-_ROWS = ", ".join(
-    f"{{'aggregate': '{one.name}', 'metric': '{one.metric}', 'form': '{one.form}', 'n': n_{one.name}, "
-    f"'s': s_{one.name}}}"
+# One column each until groups are estimated: as rows they would be eleven times as many.
+_NUMBERS = {known: f"n_{at}" for at, known in enumerate(dict.fromkeys(one.known for one in _AGGREGATES))}
+_SUMS = {
+    **{name: f"count({known})::DOUBLE" for known, name in _NUMBERS.items()},
+    **{f"s_{one.name}": f"sum(({one.value})::DOUBLE)" for one in _AGGREGATES},
+}
+_MEASURES = [
+    Measure(
+        _NUMBERS[one.known],
+        f"s_{one.name}",
+        _NUMBERS[one.known],
+        (("metric", literal(one.metric)), ("aggregate", literal(one.name)), ("form", literal(one.form))),
+    )
     for one in _AGGREGATES
-)
+]
 _PAIRS = f"""list_filter(['{ALL}', CASE WHEN is_equal_length THEN 'equal_length' END,
     CASE WHEN abs(new_length - old_length) <= 1 THEN 'nearly_equal_length' END,
     CASE WHEN is_long_known THEN 'long_known' END], lambda one: one IS NOT NULL)"""
@@ -119,18 +128,17 @@ def preferences(window: str = "window_start", condition: str = "true") -> str:
         condition: SQL that chooses among the changes.
     """
     sums = f"""
-        SELECT release, model, scorer, split, {window} AS window_start, pairs, subject_id AS cluster, {_ADDED}
+        SELECT release, model, scorer, split, {window} AS window_start, pairs, subject_id AS cluster,
+               {", ".join(f"{sql} AS {name}" for name, sql in _SUMS.items())}
         FROM (SELECT *, unnest({_PAIRS}) AS pairs FROM {SCORED_CHANGES.name} WHERE {condition}) GROUP BY ALL
     """
     every = pooled(
         sums,
         ("release", "model", "scorer", "pairs", "cluster"),
         {"split": f"'{ALL}'", "window_start": "NULL"},
-        _SUMS,
+        tuple(_SUMS),
     )
-    rows = f"SELECT *, n AS items FROM (SELECT *, unnest([{_ROWS}], max_depth := 2) FROM ({every})) WHERE n > 0"
-    groups = ("release", "model", "scorer", "split", "window_start", "pairs", "metric", "aggregate")
-    return estimates(rows, groups, (SHARE, MEAN))
+    return estimates(every, ("release", "model", "scorer", "split", "window_start", "pairs"), _MEASURES)
 
 
 PREFERS_NEW = View(
@@ -197,7 +205,6 @@ OBJECT_SCORES_BY_ROLE = View(
             {"split": f"'{ALL}'", "window_start": "NULL"},
         ),
         ("release", "model", "scorer", "split", "window_start", "metric", "aggregate"),
-        (MEAN,),
     ),
     needs=(
         DYNAMIC_TEMPLAMA_CHANGES.name,

@@ -20,7 +20,8 @@ from tempkb.benchmarks.fact_queries.prompts import VARIANTS, prompting_of
 from tempkb.benchmarks.fact_queries.reading import ONCE, facts_of, items_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Part, Reading
-from tempkb.sql_estimates.aggregates import ALL, EXP, MEAN, end_of_window, estimates, pooled
+from tempkb.sql_estimates.aggregates import ALL, end_of_window, pooled
+from tempkb.sql_estimates.clustered_sql import EXP, MEAN, estimates
 from tempkb.store.tables import View
 
 PROMPTING = prompting_of(DYNAMIC_TEMPLAMA_PROMPTS, VARIANTS)
@@ -59,7 +60,6 @@ _TOKENS_OF_CHANGES = estimates(
         _EVERY,
     ),
     _GROUPS_OF_CHANGES,
-    (EXP,),
 )
 # A day on which no window begins, since a join of groups finds no nulls.
 _ALL_WINDOWS = "DATE '0001-01-01'"
@@ -80,7 +80,7 @@ _MEDIANS = f"""
     ), medians AS (
         SELECT {_OF_MEDIANS}, median(ppl) AS median, list(ppl) AS ppls, list(cluster) AS clusters
         FROM each GROUP BY ALL
-    ), shares AS ({estimates(_BELOW, _OF_MEDIANS.split(", "), (MEAN,))}), ranked AS (
+    ), shares AS ({estimates(_BELOW, _OF_MEDIANS.split(", "))}), ranked AS (
         SELECT *, list_sort(ppls) AS sorted, floor(n_items * (0.5 + low - value))::BIGINT AS first,
                floor(n_items * (0.5 + high - value))::BIGINT + 1 AS last
         FROM shares JOIN medians USING ({_OF_MEDIANS})

@@ -170,6 +170,20 @@ FACTS_OVER_TIME = View(
 
 SPLIT_SHARES = shares_of_splits("dynamic_templama_split_shares", DYNAMIC_TEMPLAMA_QUERIES.name)
 
+# What is read of each side of a pair: with the subject and without it, and of the control in its place.
+_SIDES = ", ".join(
+    f"any_value({column}) FILTER ({is_new} AND {which}) AS {name.format(side)}"
+    for side, is_new in (("new", "is_new"), ("old", "NOT is_new"))
+    for name, column, which in (
+        ("{}_label", "target", "NOT is_control AND NOT is_bare"),
+        ("{}_nats", "log_prob_nats", "NOT is_control AND NOT is_bare"),
+        ("{}_chars", "n_chars", "NOT is_control AND NOT is_bare"),
+        ("{}_bare_nats", "log_prob_nats", "NOT is_control AND is_bare"),
+        ("control_{}_nats", "log_prob_nats", "is_control AND NOT is_bare"),
+        ("control_{}_bare_nats", "log_prob_nats", "is_control AND is_bare"),
+    )
+)
+
 CHANGE_SCORES = View(
     name="change_scores",
     meaning="What models prefer where one object took the place of another: the scores of the new and of the old "
@@ -177,46 +191,37 @@ CHANGE_SCORES = View(
     "preference_nats is by how much more the subject adds to the new object than to the old one. Of a relation with "
     "several templates the first counts.",
     query=f"""
-    WITH pairs AS (
-        SELECT c.release, c.window_start, c.paired_window_start AS arrival_window_start, q.query_id AS item_id,
-               c.subject_id, c.relation,
-               c.paired_object_id AS new_object_id, c.object_id AS old_object_id
+    WITH pairs AS MATERIALIZED (
+        SELECT row_number() OVER () AS pair, c.release, c.window_start, c.paired_window_start AS arrival_window_start,
+               q.query_id AS item_id, c.subject_id, c.relation, c.paired_object_id AS new_object_id,
+               c.object_id AS old_object_id
         FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
         JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
         WHERE c.role = 'leaving' AND q.template_no = 1
     ), places AS (
-        SELECT DISTINCT release, item_id, unnest([new_object_id, old_object_id]) AS place FROM pairs
+        SELECT pair, release, item_id, new_object_id AS place, true AS is_new FROM pairs
+        UNION ALL SELECT pair, release, item_id, old_object_id, false FROM pairs
     ), asked AS (
-        SELECT p.release, p.item_id, place, p.role = 'control' AS is_control, p.target, p.prompt_id,
+        SELECT pair, p.target, p.prompt_id,
                replace(replace(p.variant, 'no_subject_', ''), 'no_subject', 'undated') AS wording,
-               p.variant NOT LIKE 'no_subject%' AS has_subject
+               is_new, p.role = 'control' AS is_control, p.variant LIKE 'no_subject%' AS is_bare
         FROM {DYNAMIC_TEMPLAMA_PROMPTS.name} AS p
         JOIN places ON places.release = p.release AND places.item_id = p.item_id
             AND places.place = coalesce(p.stands_for_id, p.target_id)
         WHERE p.variant <> 'dated'
-    ), sides AS (
-        SELECT s.model, s.scorer, release, item_id, wording, place,
-               any_value(target) FILTER (WHERE NOT is_control) AS label,
-               any_value(log_prob_nats) FILTER (WHERE NOT is_control AND has_subject) AS nats,
-               any_value(n_chars) FILTER (WHERE NOT is_control AND has_subject) AS chars,
-               any_value(log_prob_nats) FILTER (WHERE NOT is_control AND NOT has_subject) AS bare_nats,
-               any_value(log_prob_nats) FILTER (WHERE is_control AND has_subject) AS control_nats,
-               any_value(log_prob_nats) FILTER (WHERE is_control AND NOT has_subject) AS control_bare_nats
+    ), scored AS (
+        SELECT pair, s.model, s.scorer, wording, {_SIDES}
         FROM asked JOIN prompt_scores AS s USING (prompt_id) WHERE s.status = 'scored' GROUP BY ALL
     )
     SELECT model, scorer, release, window_start, arrival_window_start, subject_id, relation, wording, item_id,
-           new_object_id, old_object_id, new.label AS new_label, old.label AS old_label,
-           new.nats AS new_nats, old.nats AS old_nats,
-           new.bare_nats AS new_nats_without_subject, old.bare_nats AS old_nats_without_subject,
-           new.control_nats AS control_new_nats, old.control_nats AS control_old_nats,
-           (new.nats - new.bare_nats) - (old.nats - old.bare_nats) AS preference_nats,
-           (new.control_nats - new.control_bare_nats) - (old.control_nats - old.control_bare_nats)
+           new_object_id, old_object_id, new_label, old_label, new_nats, old_nats,
+           new_bare_nats AS new_nats_without_subject, old_bare_nats AS old_nats_without_subject,
+           control_new_nats, control_old_nats,
+           (new_nats - new_bare_nats) - (old_nats - old_bare_nats) AS preference_nats,
+           (control_new_nats - control_new_bare_nats) - (control_old_nats - control_old_bare_nats)
                AS control_preference_nats,
-           new.chars AS new_chars, old.chars AS old_chars
-    FROM pairs
-    JOIN sides AS new USING (release, item_id)
-    JOIN sides AS old USING (release, item_id, model, scorer, wording)
-    WHERE new.place = new_object_id AND old.place = old_object_id AND new.nats IS NOT NULL AND old.nats IS NOT NULL
+           new_chars, old_chars
+    FROM scored JOIN pairs USING (pair) WHERE new_nats IS NOT NULL AND old_nats IS NOT NULL
     """,
     needs=(
         DYNAMIC_TEMPLAMA_CHANGES.name,

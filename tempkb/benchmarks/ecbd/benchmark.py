@@ -1,9 +1,10 @@
 """Declares ECBD: cloze sentences about entities by their date of origin."""
 
-from tempkb.benchmarks.benchmark import Benchmark, Option
+from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.ecbd.reading import PROMPTING, READING
 from tempkb.benchmarks.ecbd.tables import ECBD_PROMPTS, TABLES
 from tempkb.benchmarks.ecbd.views import VIEWS
+from tempkb.options import Option
 from tempkb.room import Room
 
 ECBD = Benchmark(

@@ -4,7 +4,8 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPT
 from tempkb.benchmarks.ecbd.variants import VARIANTS
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Part, Reading
-from tempkb.sql_estimates.aggregates import ALL, EXP, MEAN, end_of_window, estimates, window_of
+from tempkb.sql_estimates.aggregates import ALL, end_of_window, window_of
+from tempkb.sql_estimates.clustered_sql import EXP, MEAN, estimates
 from tempkb.store.quoting import literal
 from tempkb.store.tables import View
 
@@ -100,7 +101,6 @@ ECBD_RESULTS = View(
             "metric",
             "aggregate",
         ),
-        (EXP, MEAN),
     ),
     needs=_CLOZE_TABLES,
 )
@@ -146,7 +146,6 @@ ECBD_VARIANTS = View(
     query=estimates(
         _SUMS_OF_VARIANTS,
         ("release", "model", "scorer", "subset", "split", "variant", "metric", "aggregate"),
-        (EXP, MEAN),
     ),
     needs=_CLOZE_TABLES,
 )
@@ -185,7 +184,6 @@ _BY_WINDOW = Part(
     estimates(
         _SUMS_BY_ORIGIN,
         ("release", "model", "scorer", "split", "variant", "granularity", "window_start", "metric", "aggregate"),
-        (EXP,),
     ),
     (ECBD_PROMPTS.name, ECBD_CLOZE.name),
 )
@@ -238,6 +236,7 @@ _AGGREGATE = Aggregate(
         AND c.release = {{release}} GROUP BY ALL
     """,
     needs=("ecbd_scores", "leak_free_items", ECBD_CLOZE.name, ECBD_PROMPTS.name, SCORES),
+    has_years=True,
 )
 
 READING = Reading(

@@ -1,7 +1,8 @@
 """Declares TempEL: entity linking on snapshots."""
 
-from tempkb.benchmarks.benchmark import Action, Benchmark, Option
+from tempkb.benchmarks.benchmark import Action, Benchmark
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, LINKABLE, TABLES, TEMPEL_NEW_ENTITIES
+from tempkb.options import Option
 from tempkb.room import Room
 
 TEMPEL = Benchmark(

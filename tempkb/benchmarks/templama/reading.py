@@ -6,7 +6,8 @@ from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import PERPLEXITY_METRIC, SCORES, Part, Reading
 from tempkb.benchmarks.templama.stale_answers import STALE_ANSWERS
 from tempkb.benchmarks.templama.tables import PROMPT_VARIANTS, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
-from tempkb.sql_estimates.aggregates import ALL, EXP, estimates, pooled
+from tempkb.sql_estimates.aggregates import ALL, pooled
+from tempkb.sql_estimates.clustered_sql import EXP, estimates
 from tempkb.store.tables import View
 
 PROMPTING = prompting_of(TEMPLAMA_PROMPTS, PROMPT_VARIANTS)
@@ -46,7 +47,6 @@ TEMPLAMA_RESULTS = View(
     query=estimates(
         pooled(_SUMS_OF_ANSWERS, _ANSWER_KEYS, _EVERY),
         ("release", "model", "scorer", "variant", "split", "window_start", "metric", "aggregate"),
-        (EXP,),
     ),
     needs=(TEMPLAMA_PROMPTS.name, TEMPLAMA_QUERIES.name, SCORES),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from tempkb.errors import SettingsError
-from tempkb.models.families import FAMILIES, Family
+from tempkb.models.names import FAMILIES, Family
 from tempkb.windows import parse_day
 
 _UNTRAINED = "untrained"

@@ -28,8 +28,8 @@ from tempkb.demo.models.corpus import is_withheld
 from tempkb.demo.models.effect import CHANCE, REPLICATES, Effect, effects
 from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
 from tempkb.errors import ContractError
-from tempkb.models.families import FAMILIES, Family
 from tempkb.models.known import known_models
+from tempkb.models.names import FAMILIES, Family
 from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import READY
 from tempkb.results.currency import present_inputs

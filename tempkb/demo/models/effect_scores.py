@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tempkb.demo.models.asking import DemoModel
-from tempkb.models.families import Family
+from tempkb.models.names import Family
 
 Born = Literal["between", "later", "earlier"]
 BORN: tuple[Born, ...] = get_args(Born)

@@ -15,9 +15,9 @@ from torch.nn.functional import cross_entropy
 from tempkb.demo.models.lessons import Row
 from tempkb.demo.models.recipe import Recipe
 from tempkb.demo.models.tokenizing import BEGIN, END, MASK, PAD, SENTINELS
-from tempkb.models.families import Family
 from tempkb.models.heads import only_at
 from tempkb.models.loading import LoadedModel
+from tempkb.models.names import Family
 
 _FEW = 3  # tokens that are hidden of a sentence without names, at most
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tempkb.benchmarks.chance import draw
 from tempkb.demo.models.recipe import Recipe
-from tempkb.models.families import Family
+from tempkb.models.names import Family
 
 _POOL = 512  # sentences that are put into steps together
 

@@ -21,10 +21,10 @@ from tempkb.engine.items import Report
 from tempkb.engine.local import map_items
 from tempkb.engine.progress import Meter, on_terminal
 from tempkb.errors import ModelError, SettingsError
-from tempkb.models.families import Family
 from tempkb.models.known import known_models
-from tempkb.models.requests import Words
+from tempkb.models.names import Family
 from tempkb.models.tables import READY
+from tempkb.options import Words
 from tempkb.store.locks import locked
 from tempkb.store.store import Store
 from tempkb.wording import counted

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from tempkb.models.families import Family
+from tempkb.models.names import Family
 
 VERSION = 1  # of what training computes; raise it when the same numbers give other weights
 WITHHELD_SHARE = 5  # one fact subject in so many is withheld

@@ -8,7 +8,7 @@ from tempkb.demo.models.corpus import Corpus
 from tempkb.demo.models.lessons import Row
 from tempkb.demo.models.recipe import VOCABULARY
 from tempkb.models.alignment import Tokens, token_span
-from tempkb.models.families import Family
+from tempkb.models.names import Family
 
 BEGIN, PAD, END, MASK = "<s>", "<pad>", "</s>", "<mask>"
 SENTINELS = ("<extra_id_0>", "<extra_id_1>")

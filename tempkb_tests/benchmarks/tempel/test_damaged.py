@@ -6,7 +6,6 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-from tempkb import release_runs
 from tempkb.benchmarks import building
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.exporting import export_release
@@ -18,7 +17,8 @@ from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.releases import extended
 from tempkb.cli import main
 from tempkb.errors import ContractError, DesignError, TempkbError
-from tempkb.release_runs import build
+from tempkb.runs import jobs
+from tempkb.runs.releases import build
 from tempkb.store import damage
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, make_release
 from tempkb_tests.damage import cut_off, flip
@@ -44,7 +44,7 @@ def without_dagster():
                 summary.failures.append(str(error))
 
     dagster_at = mock.Mock(side_effect=lambda home: contextlib.nullcontext(mock.Mock()))
-    with mock.patch.object(release_runs, "run_job", run_job), mock.patch.object(release_runs, "dagster_at", dagster_at):
+    with mock.patch.object(jobs, "run_job", run_job), mock.patch.object(jobs, "dagster_at", dagster_at):
         yield
 
 

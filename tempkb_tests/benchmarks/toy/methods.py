@@ -11,9 +11,10 @@ from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import Release
 from tempkb.benchmarks.sources import newest_cut
 from tempkb.errors import DesignError
+from tempkb.prompts import Prompt
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
-from tempkb_tests.benchmarks.toy.tables import TOY_TITLES
+from tempkb_tests.benchmarks.toy.tables import TOY_PROMPTS, TOY_TITLES
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,43 @@ def build(store, release, log, options):
     snapshot = store.read(STABLE_SNAPSHOTS.name, cut=release.design.cut).to_pylist()
     # A loud release is at fault: its titles are not those of the snapshot.
     rows = [
-        {**row, "release": release.name, "title": row["title"].upper() if release.design.is_loud else row["title"]}
+        {
+            **row,
+            "release": release.name,
+            "since": row["article_since"].date(),
+            "title": row["title"].upper() if release.design.is_loud else row["title"],
+        }
         for row in sorted(snapshot, key=lambda row: row["page_id"])
         if row["title"].startswith(release.design.letter)
     ]
     kept = [{name: row[name] for name in TOY_TITLES.column_names()} for row in rows]
     store.write(TOY_TITLES, release.name, [pa.Table.from_pylist(kept, TOY_TITLES.schema)], Provenance())
     log(f"{len(kept)} titles")
+    return Built()
+
+
+def build_prompts(store, release, log, options):
+    rows = []
+    for row in store.read(TOY_TITLES.name, release=release.name).to_pylist():
+        prompt = Prompt(f"The first letter of {row['title']} is ", row["title"][0], ".")
+        rows.append(
+            {
+                **dict.fromkeys(TOY_PROMPTS.column_names()),
+                "release": release.name,
+                "window_start": row["since"],
+                "item_id": str(row["page_id"]),
+                "target_id": row["title"][0],
+                "variant": "plain",
+                "prompt_id": prompt.prompt_id,
+                "left_context": prompt.left,
+                "target": prompt.target,
+                "right_context": prompt.right,
+                "role": "current",
+                "cluster_id": str(row["page_id"]),
+            }
+        )
+    rows.sort(key=lambda row: row["item_id"])
+    store.write(TOY_PROMPTS, release.name, [pa.Table.from_pylist(rows, TOY_PROMPTS.schema)], Provenance())
     return Built()
 
 
@@ -60,7 +91,7 @@ def files(store, release, out, options):
 
 def card(store, release, options):
     sections = (("Collection process", f"From these files:\n\n{SOURCES}"),)
-    return Card("cc-by-sa-4.0", ("other",), "Titles, made with tempkb {version}.", sections, ["demowiki-20240101"])
+    return Card("cc-by-sa-4.0", ("other",), "Titles, made with tempkb {version}.", sections)
 
 
 def closing(store, release):
@@ -78,7 +109,7 @@ TITLES_ARE_TITLES = Promise(
 METHODS = Methods(
     design=design,
     read_entry=read_entry,
-    partitions=lambda release: {TOY_TITLES.name: [release.name]},
+    partitions=lambda release: {table.name: [release.name] for table in (TOY_TITLES, TOY_PROMPTS)},
     steps=(
         Step(
             "toy_letters",
@@ -86,6 +117,7 @@ METHODS = Methods(
             build,
             (TITLES_ARE_TITLES,),
         ),
+        Step(TOY_PROMPTS.name, (Made(TOY_PROMPTS, "Prompts. Key `item_id`.", (TOY_TITLES,)),), build_prompts),
     ),
     files=files,
     card=card,

@@ -27,7 +27,8 @@ from tempkb.demo.models.lessons import Row, steps
 from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS
 from tempkb.demo.models.tokenizing import AROUND, rows_of, train_tokenizer
 from tempkb.models.checkpoints import load, read_checkpoint
-from tempkb.models.families import FAMILIES, TRAITS
+from tempkb.models.families import TRAITS
+from tempkb.models.names import FAMILIES
 from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
 from tempkb_tests.conftest import run_tempkb

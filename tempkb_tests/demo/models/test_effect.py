@@ -17,7 +17,7 @@ from tempkb.demo.models.corpus import is_withheld
 from tempkb.demo.models.effect import CONTRASTS, effects
 from tempkb.demo.models.effect_reading import demo_models, read_scores, write_demo_effect
 from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
-from tempkb.models.families import FAMILIES
+from tempkb.models.names import FAMILIES
 from tempkb.prompts import Prompt
 from tempkb.statistics import clustered_mean
 from tempkb.store.store import read_files

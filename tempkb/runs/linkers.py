@@ -1,6 +1,6 @@
 """Runs that train linkers, add them, and link the mentions of releases; one that fails does not stop the others."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tempkb.api import open_store
@@ -9,14 +9,22 @@ from tempkb.benchmarks.register import read_entry, releases_of, was_built
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.errors import SettingsError
-from tempkb.instance import dagster_at
-from tempkb.jobs import Summary, forget_partition, past_damage, run_job
 from tempkb.linking.known import known_linker, known_linkers
-from tempkb.linking.requests import AddRequest, TrainRequest, Words, default_name, link_request, linker_request
+from tempkb.linking.requests import AddRequest, TrainRequest, default_name, link_request, linker_request
 from tempkb.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES
 from tempkb.linking.training.recipe import PRESETS
 from tempkb.linking.training.teaching import school
+from tempkb.options import Words
+from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.store.store import Store
+
+
+def _is_known(name: str, _is_whole: bool) -> bool:
+    return known_linker(open_store().lake, name) is not None
+
+
+_MAKING = Task(LINKERS_JOB, LINKERS.name, (LINKERS.name,), _is_known)
+_LINKING = Task(LINKERS_JOB, "link", (ENTITY_VECTORS.name, LINKING_SCORES.name))
 
 
 def train(
@@ -53,11 +61,11 @@ def train(
     wanted = {name or _default_name(one): one for one in asked}
     requests = [linker_request(own, one) for own, one in wanted.items()]
 
-    def work(instance: Any, summary: Summary) -> None:
+    def work() -> Summary:
         with school(is_needed=any(_begins_at_random(store, one) for one in requests)):
-            _write_all(instance, wanted, summary)
+            return _MAKING.run(wanted)
 
-    return list(wanted), _each(work)
+    return list(wanted), past_damage(work)
 
 
 def add(name: str, words: Words) -> Summary:
@@ -67,7 +75,7 @@ def add(name: str, words: Words) -> Summary:
         SettingsError: the name or a word is not allowed.
     """
     linker_request(name, words)
-    return _each(lambda instance, summary: _write_all(instance, {name: words}, summary))
+    return past_damage(lambda: _MAKING.run({name: words}))
 
 
 def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
@@ -98,12 +106,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
             "mentions are linked; make one, such as: tempkb release tempel 2022-01-01,2023-01-01 --preset small"
         )
 
-    def work(instance: Any, summary: Summary) -> None:
-        config = {"ops": {"link": {"config": dict(words)}}}
-        for name in names:
-            run_job(instance, LINKERS_JOB, [name], config, [ENTITY_VECTORS.name, LINKING_SCORES.name], summary)
-
-    return names, _each(work)
+    return names, past_damage(lambda: _LINKING.run(dict.fromkeys(names, words)))
 
 
 def require_linker(store: Store, name: str) -> Mapping[str, Any]:
@@ -137,24 +140,3 @@ def _begins_at_random(store: Store, request: TrainRequest | AddRequest) -> bool:
 def _default_name(words: Words) -> str:
     request = linker_request("unnamed", words)
     return default_name(words["release"], request.cut, request.seed, request.preset)  # type: ignore[union-attr]
-
-
-def _each(work: Callable[[Any, Summary], None]) -> Summary:
-    def all_of_it() -> Summary:
-        summary = Summary()
-        with dagster_at(open_store().home) as instance:
-            work(instance, summary)
-        return summary
-
-    return past_damage(all_of_it)
-
-
-def _write_all(instance: Any, wanted: Mapping[str, Words], summary: Summary) -> None:
-    for name, words in wanted.items():
-        config = {"ops": {"linkers": {"config": dict(words)}}}
-        try:
-            run_job(instance, LINKERS_JOB, [name], config, [LINKERS.name], summary)
-        finally:
-            # Also if the run is interrupted: Dagster knows no linker that the home does not know.
-            if known_linker(open_store().lake, name) is None:
-                forget_partition(instance, LINKERS_JOB, name)

@@ -1,6 +1,11 @@
 """The commands of `tempkb model`: add, list, show and remove language models. All else is imported by each command."""
 
+from typing import Any
+
 import click
+
+from tempkb.commands.declared import YES, close, options, words_typed
+from tempkb.models.declaration import ModelRequest
 
 
 @click.group()
@@ -18,17 +23,8 @@ def model() -> None:
     metavar="NAME",
     help="Add the models of a paper: timelms, ecbd or cbqa. May be repeated.",
 )
-@click.option("--revision", default="", help="Branch, tag or commit on the hub; by default its main branch.")
-@click.option(
-    "--family", default="", metavar="FAMILY", help="masked, seq2seq or causal; by default what the architecture says."
-)
-@click.option(
-    "--knows-until",
-    default="",
-    metavar="DATE[..DATE]",
-    help="First day not in its training texts; A..B if they certainly reach up to A and contain nothing from B on.",
-)
-def add(name: str, checkpoint: str, presets: tuple[str, ...], revision: str, family: str, knows_until: str) -> None:
+@options(ModelRequest, "revision", "family", "knows_until")
+def add(name: str, presets: tuple[str, ...], **asked: Any) -> None:
     """Add the model NAME from CHECKPOINT, a folder or an id of the Hugging Face hub.
 
     Without CHECKPOINT it is the one that tempkb.toml of the home has in [models.NAME],
@@ -43,28 +39,21 @@ def add(name: str, checkpoint: str, presets: tuple[str, ...], revision: str, fam
       tempkb model add mine ./checkpoints/mine --family masked
       tempkb model add --preset timelms
     """
-    typed = {"checkpoint": checkpoint, "revision": revision, "family": family, "knows_until": knows_until}
-    words = {key: word for key, word in typed.items() if word}
+    words = words_typed(asked)
     if presets and (name or words):
         raise click.UsageError("--preset names all that is to be added; leave out the name and the other options")
     if words and not name:
         raise click.UsageError("options are for one model; give its name")
     from tempkb.api import open_store
-    from tempkb.model_runs import add
     from tempkb.models.known import said_of
     from tempkb.models.requests import preset, requested
-    from tempkb.screens.failure import fail_all, warn
+    from tempkb.runs.models import add
     from tempkb.screens.models import print_models
 
     store = open_store()
     said = said_of(store, name) if name else {}
     wanted = preset(presets) if presets else requested(store.home, name, words, said)
-    summary = add(wanted)
-    for note in summary.notes:
-        warn(note)
-    print_models(wanted)
-    if summary.failures:
-        fail_all(summary.failures)
+    close(add(wanted), print_models, wanted)
 
 
 @model.command("list")
@@ -91,7 +80,7 @@ def show(name: str) -> None:
 
 @model.command()
 @click.argument("name")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 def rm(name: str, yes: bool) -> None:
     """Remove the model NAME and all its scores from the home; its checkpoint stays where it is.
 
@@ -135,14 +124,9 @@ def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> N
     """
     from tempkb.demo.models.asking import asked_for
     from tempkb.demo.pages import FIRST_CUT, SECOND_CUT
-    from tempkb.model_runs import add_demo_models
-    from tempkb.screens.failure import fail_all, tell, warn
+    from tempkb.runs.models import add_demo_models
+    from tempkb.screens.failure import tell
     from tempkb.screens.models import print_models
 
     asked = asked_for(families, cuts or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}", seeds, with_untrained=untrained)
-    summary = add_demo_models(asked, tell)
-    for note in summary.notes:
-        warn(note)
-    print_models(asked.names())
-    if summary.failures:
-        fail_all(summary.failures)
+    close(add_demo_models(asked, tell), print_models, asked.names())

@@ -12,15 +12,16 @@ from tempkb.dumps.catalogue import Dump, find_dumps, remember
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.instance import dagster_at
-from tempkb.jobs import Summary, forget_partition, past_damage, run_job
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.planning.built import stale_windows
-from tempkb.planning.requests import OF_HISTORY, Request, Work, claimed, dumps_for, windows_to_read, work_of
+from tempkb.planning.declaration import Request
+from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
 from tempkb.removal import of_dump, remove
 from tempkb.revisions.origins import setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.runs.jobs import Summary, forget_partition, past_damage, run_job
 from tempkb.settings import load_home
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from tempkb.benchmarks.benchmark import Action, Benchmark, Measurement, Option
+from tempkb.benchmarks.benchmark import Action, Benchmark, Measurement
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.screens.failure import fail_all, warn
+from tempkb.commands.declared import click_option, close
+from tempkb.options import Option
 
 _NAME = click.Argument(["name"])
 
@@ -33,7 +34,7 @@ def _make_command(benchmark: Benchmark) -> click.Command:
     """Return the command that makes a release of a benchmark."""
 
     def make(name: str, changes: tuple[str, ...], **asked: Any) -> None:
-        from tempkb import release_runs
+        from tempkb.runs import releases as release_runs
 
         parts = dict(_pair(change) for change in changes)
         made, summary = release_runs.make(benchmark, name, {**asked, "changes": parts})
@@ -54,8 +55,8 @@ def _action_command(action: Action) -> click.Command:
     """Return the command that makes a release from one that exists."""
 
     def act(name: str, **asked: Any) -> None:
-        from tempkb import release_runs
         from tempkb.benchmarks.benchmark import benchmark_named
+        from tempkb.runs import releases as release_runs
 
         made, summary = release_runs.act(name, action.name, asked)
         _say(benchmark_named(BENCHMARKS, made.benchmark), made.name, summary)
@@ -68,16 +69,14 @@ def _measurement_command(measurement: Measurement) -> click.Command:
     """Return the command that adds a table to a release that is built."""
 
     def measure(name: str, **asked: Any) -> None:
-        from tempkb import release_runs
+        from tempkb.runs import releases as release_runs
         from tempkb.screens.console import print_next, say
         from tempkb.store.quoting import literal
 
         # The run may have another working directory.
         files = {one.name for one in measurement.arguments if one.is_file}
         given = {key: str(Path(value).resolve()) if key in files else value for key, value in asked.items()}
-        summary = release_runs.measure_release(measurement, name, given)
-        if summary.failures:
-            fail_all(summary.failures)
+        close(release_runs.measure_release(measurement, name, given))
         say(measurement.done.format(name=name))
         print_next(f'sql "FROM {measurement.view} WHERE release = {literal(name)}"')
 
@@ -89,7 +88,7 @@ def _export_command(options: Iterable[Option]) -> click.Command:
     """Return the command that writes a release as a folder."""
 
     def export(name: str, folder: Path, **asked: Any) -> None:
-        from tempkb import release_runs
+        from tempkb.runs import releases as release_runs
 
         given = {key: value for key, value in asked.items() if value}
         click.echo(f"wrote {release_runs.export(name, folder, given)}")
@@ -111,13 +110,9 @@ def finish(name: str) -> None:
     Example:
       tempkb release finish demo-quarters
     """
-    from tempkb.release_runs import finish_release
+    from tempkb.runs.releases import finish_release
 
-    summary = finish_release(name)
-    for note in summary.notes:
-        warn(note)
-    if summary.failures:
-        fail_all(summary.failures)
+    close(finish_release(name))
     click.echo(f"release {name} is built.")
 
 
@@ -125,10 +120,7 @@ def _say(benchmark: Benchmark, name: str, summary: Any) -> None:
     """Say how a build of a release went."""
     from tempkb.screens.releases import print_release
 
-    for note in summary.notes:
-        warn(note)
-    if summary.failures:
-        fail_all(summary.failures)
+    close(summary)
     print_release(benchmark, name)
 
 
@@ -151,18 +143,9 @@ def _argument(option: Option) -> click.Argument:
     return click.Argument([option.name], metavar=option.metavar or None, type=kind)
 
 
-def _option(option: Option) -> click.Option:
-    kind = click.Path(exists=True) if option.is_file else None
-    default: Any = () if option.many else option.default or ("" if kind is None else None)
-    return click.Option(
-        [f"--{option.name.replace('_', '-')}", option.name],
-        default=default,
-        show_default=bool(option.default),
-        multiple=option.many,
-        metavar=option.metavar or None,
-        type=kind,
-        help=option.meaning,
-    )
+def _option(one: Option) -> click.Option:
+    flags, how = click_option(one, one.default)
+    return click.Option(flags, **how)
 
 
 def _pair(change: str) -> tuple[str, str]:

@@ -22,8 +22,7 @@ from tempkb.benchmarks.register import (
 from tempkb.benchmarks.releases import AnyRelease, create, keep, load
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import DesignError
-from tempkb.instance import dagster_at
-from tempkb.jobs import Summary, forget_partition, past_damage, run_job, set_aside_in_words
+from tempkb.runs.jobs import Summary, Task, past_damage, set_aside_in_words
 from tempkb.settings import Home, load_home
 from tempkb.store.locks import Patience
 
@@ -91,11 +90,7 @@ def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any
     store = open_store()
     _benchmark_among(store.home, name, [one for one in BENCHMARKS if measurement in one.measurements])
     require_whole(store.home, store.lake, name)
-    summary = Summary()
-    config = {"ops": {measurement.table.name: {"config": dict(asked)}}}
-    with dagster_at(store.home) as instance:
-        run_job(instance, measurement.job, [name], config, [], summary)
-    return summary
+    return Task(measurement.job, measurement.table.name).run({name: asked})
 
 
 def export(name: str, folder: Path, asked: Mapping[str, Any]) -> Path:
@@ -159,7 +154,7 @@ def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
                 before.setdefault((table.name, key), store.lake.lost_version(table.name, key))
         # In each round, since a round that fails withdraws the entry.
         keep(home, release)
-        return _run(home, benchmark.job, name)
+        return Task(benchmark.job, is_kept=_is_kept).run({name: {}})
 
     summary = past_damage(work)
     summary.notes[:0] = aside
@@ -179,18 +174,8 @@ def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
     return summary
 
 
-def _run(home: Home, job: str, name: str) -> Summary:
-    """Run a job for a release. A step that fails withdraws what it wrote; this withdraws what no step began."""
-    summary = Summary()
-    with dagster_at(home) as instance:
-        is_whole = False
-        try:
-            run_job(instance, job, [name], {}, [], summary)
-            is_whole = not summary.failures
-        finally:
-            # Also if the run is interrupted between two of its steps.
-            if not is_whole:
-                withdraw_unbuilt(open_store(), name)
-            if not is_registered(home, name):
-                forget_partition(instance, job, name)
-    return summary
+def _is_kept(name: str, is_whole: bool) -> bool:
+    """Withdraw of a release what no step began; a step that fails withdraws what it wrote. Is it registered still?"""
+    if not is_whole:
+        withdraw_unbuilt(open_store(), name)
+    return is_registered(load_home(), name)

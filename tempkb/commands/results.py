@@ -2,9 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
+
+from tempkb.commands.declared import close, options, words_typed
+from tempkb.results.requests import KnowledgeRequest, request_of
 
 
 class _File(click.Path):
@@ -22,42 +26,7 @@ _FILE = _File(dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.option(
-    "--window",
-    default="last",
-    show_default=True,
-    metavar="last|A..B",
-    help="What happened from A to the day before B; windows of a release that lie only partly in these days do not "
-    "count. last: in the last window of each release.",
-)
-@click.option(
-    "--earlier",
-    default="3",
-    show_default=True,
-    metavar="YEARS|A..B",
-    help="With what the window is compared: the same days so many years before (where nothing can be compared with "
-    "these, the first period of the same length with which it can), or another period.",
-)
-@click.option("--models", multiple=True, metavar="NAME", help="Only this model; may be repeated. By default all.")
-@click.option(
-    "--release", "releases", multiple=True, metavar="NAME", help="Only this release; may be repeated. By default all."
-)
-@click.option(
-    "--scorer",
-    default="",
-    metavar="TEMPLATE",
-    help="Without its family, such as sentence; by default the one that each benchmark names.",
-)
-@click.option(
-    "--buffer",
-    "buffer_days",
-    type=click.IntRange(0),
-    default=90,
-    show_default=True,
-    metavar="DAYS",
-    help="Leave out what became known within so many days after the end of a model's knowledge.",
-)
-@click.option("--all-items", "takes_all", is_flag=True, help="Leave nothing out.")
+@options(KnowledgeRequest)
 @click.option(
     "--answers",
     "with_answers",
@@ -75,18 +44,12 @@ _FILE = _File(dir_okay=False, path_type=Path)
 @click.option("--latex", "latex_file", type=_FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
 @click.option("--picture", type=_FILE, metavar="FILE", help="Draw them to a PNG file.")
 def knows(
-    window: str,
-    earlier: str,
-    models: tuple[str, ...],
-    releases: tuple[str, ...],
-    scorer: str,
-    buffer_days: int,
-    takes_all: bool,
     with_answers: bool,
     fact: tuple[str, str] | None,
     csv_file: Path | None,
     latex_file: Path | None,
     picture: Path | None,
+    **asked: Any,
 ) -> None:
     """Say which models know what happened in a window.
 
@@ -104,21 +67,18 @@ def knows(
       tempkb knows --answers --csv knows.csv --latex knows.tex --picture knows.png
       tempkb knows --fact Ostvik P6 --picture ostvik.png
     """
-    from tempkb.results.requests import request_of
-
     if fact is not None:
         if odd := _given_beside("--fact", "--release", "--picture"):
             raise click.UsageError(f"--fact takes --release and --picture only; leave out {' and '.join(odd)}")
         from tempkb.screens.facts import print_fact
 
-        print_fact(*fact, releases, picture)
+        print_fact(*fact, asked["releases"], picture)
         return
-    if takes_all and "--buffer" in _given_beside():
+    if asked["takes_all"] and "--buffer" in _given_beside():
         raise click.UsageError("--all-items leaves nothing out, so that --buffer has no meaning; give one of them")
     from tempkb.screens.results import print_knowledge
 
-    request = request_of(window, earlier, models, releases, scorer, buffer_days, takes_all=takes_all)
-    print_knowledge(request, csv_file, latex_file, picture, with_answers=with_answers)
+    print_knowledge(request_of(words_typed(asked)), csv_file, latex_file, picture, with_answers=with_answers)
 
 
 def _given_beside(*expected: str) -> list[str]:
@@ -194,13 +154,7 @@ def results() -> None:
     Example:
       tempkb results
     """
-    from tempkb.result_runs import compare
-    from tempkb.screens.failure import fail_all, warn
+    from tempkb.runs.results import compare
     from tempkb.screens.results import print_results
 
-    summary = compare()
-    for note in summary.notes:
-        warn(note)
-    print_results()
-    if summary.failures:
-        fail_all(summary.failures)
+    close(compare(), print_results)

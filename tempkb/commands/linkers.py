@@ -2,14 +2,21 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
+from tempkb.commands.declared import YES, close, options, words_typed
+from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest
+
 _PART = 1 << 16  # characters of a file that are read at once
-_DEFAULT_LINKER = (
-    "By default the one trained on the newest snapshot up to the cut: of several the one with the lowest seed, of the "
-    "preset that was trained last; if they are of several releases, name one."
+_LINKER = click.option(
+    "--linker",
+    "name",
+    default="",
+    metavar="NAME",
+    help="By default the one trained on the newest snapshot up to the cut: of several the one with the lowest seed, of "
+    "the preset that was trained last; if they are of several releases, name one.",
 )
 
 
@@ -24,44 +31,14 @@ def linker() -> None:
 @click.option(
     "--seed", "seeds", multiple=True, type=click.IntRange(1, 2**31 - 1), help="May be repeated. By default 1."
 )
-@click.option(
-    "--preset",
-    default="tempkb",
-    show_default=True,
-    metavar="NAME",
-    help="tempkb (BERT-base), paper (BERT-large), or demo (tiny, with random weights).",
-)
-@click.option("--base", default="", metavar="CHECKPOINT", help="Begin with this encoder, a folder or an id of the hub.")
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another number of the recipe; may be repeated."
-)
-@click.option(
-    "--hard-negatives",
-    default="",
-    metavar="N",
-    help="Learn also from N wrong entities of each mention that another linker ranks high.",
-)
-@click.option(
-    "--negatives-of",
-    default="",
-    metavar="LINKER",
-    help="The linker that ranks them; it must be of the same release and snapshot.",
-)
+@options(TrainRequest, "preset", "base", "settings", "hard_negatives", "negatives_of")
 @click.option(
     "--name",
     default="",
     help="Its name, if only one is trained; by default made of release, snapshot, preset and seed.",
 )
-@click.option("--device", default="", help="By default all GPUs, else cpu.")
-def train(
-    release: str,
-    cuts: tuple[str, ...],
-    seeds: tuple[int, ...],
-    preset: str,
-    settings: tuple[str, ...],
-    name: str,
-    **words: str,
-) -> None:
+@options(TrainRequest, "device")
+def train(release: str, cuts: tuple[str, ...], seeds: tuple[int, ...], name: str, **asked: Any) -> None:
     """Train bi-encoders on the mentions of RELEASE, a release of TempEL: one for each snapshot and seed.
 
     Each becomes a linker of the home; its checkpoint is in the folder linkers there, in
@@ -74,24 +51,18 @@ def train(
       tempkb linker train tempel-20130101-20220101-0a1b2c3d --preset paper --seed 1 --seed 2
       tempkb linker train demo --base ./bert --set epochs=3 --set batch_size=32
     """
-    from tempkb.linker_runs import train as run
-    from tempkb.screens.failure import fail_all, warn
+    from tempkb.runs.linkers import train as run
     from tempkb.screens.linkers import print_linkers
 
-    said = {**words, "preset": preset, "settings": ",".join(settings)}
-    names, summary = run(release, cuts, seeds, name, {key: word for key, word in said.items() if word})
-    for note in summary.notes:
-        warn(note)
-    print_linkers(names)
-    if summary.failures:
-        fail_all(summary.failures)
+    names, summary = run(release, cuts, seeds, name, words_typed(asked))
+    close(summary, print_linkers, names)
 
 
 @linker.command()
 @click.argument("name")
 @click.argument("checkpoint")
-@click.option("--revision", default="", help="Branch, tag or commit on the hub; by default its main branch.")
-def add(name: str, checkpoint: str, revision: str) -> None:
+@options(AddRequest, "revision")
+def add(name: str, **asked: Any) -> None:
     """Add the linker NAME from CHECKPOINT, an encoder of sentences that is used as it is.
 
     CHECKPOINT is a folder or an id of the Hugging Face hub, in the layout of
@@ -102,17 +73,10 @@ def add(name: str, checkpoint: str, revision: str) -> None:
       tempkb linker add minilm sentence-transformers/all-MiniLM-L6-v2
       tempkb linker add mine ./checkpoints/mine
     """
-    from tempkb.linker_runs import add as run
-    from tempkb.screens.failure import fail_all, warn
+    from tempkb.runs.linkers import add as run
     from tempkb.screens.linkers import print_linkers
 
-    words = {"checkpoint": checkpoint, "revision": revision}
-    summary = run(name, {key: word for key, word in words.items() if word})
-    for note in summary.notes:
-        warn(note)
-    print_linkers([name])
-    if summary.failures:
-        fail_all(summary.failures)
+    close(run(name, words_typed(asked)), print_linkers, [name])
 
 
 @linker.command("list")
@@ -139,7 +103,7 @@ def show(name: str) -> None:
 
 @linker.command()
 @click.argument("name")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 def rm(name: str, yes: bool) -> None:
     """Remove the linker NAME with its vectors and scores, and with its checkpoint if it was trained here.
 
@@ -155,29 +119,8 @@ def rm(name: str, yes: bool) -> None:
 @linker.command()
 @click.argument("names", nargs=-1, metavar="[LINKER]...")
 @click.option("--all", "is_all", is_flag=True, help="All linkers of the home, and the baselines prior and bm25.")
-@click.option("--release", "releases", multiple=True, metavar="NAME", help="Only this release; may be repeated.")
-@click.option("--cut", "cuts", multiple=True, metavar="DATE", help="Only mentions of this snapshot; may be repeated.")
-@click.option("--subset", default="", help="test (default) or validation.")
-@click.option(
-    "--pool",
-    "pools",
-    multiple=True,
-    metavar="POOL",
-    help="own (default): the candidates of the mentions' snapshot; the day of another snapshot; or fixed, fixed-N: as "
-    "many at each snapshot. May be repeated.",
-)
-@click.option("--limit", default="", metavar="N", help="At most so many mentions of each snapshot, chosen by hash.")
-@click.option("--device", default="", help="By default a GPU if there is one, else cpu.")
-@click.option("--dtype", default="", help="float32 (default) or bfloat16.")
-@click.option("--batch-tokens", default="", metavar="N", help="Tokens encoded at once; by default what is fast.")
-def score(
-    names: tuple[str, ...],
-    is_all: bool,
-    releases: tuple[str, ...],
-    cuts: tuple[str, ...],
-    pools: tuple[str, ...],
-    **words: str,
-) -> None:
+@options(LinkRequest)
+def score(names: tuple[str, ...], is_all: bool, **asked: Any) -> None:
     """Link the mentions of releases of TempEL with linkers, and keep where each ranks the right entity.
 
     Entities are encoded first, each distinct title and description once for all
@@ -189,18 +132,12 @@ def score(
       tempkb linker score demo-2022-01-01-demo prior bm25 --release demo
       tempkb linker score --all --pool own --pool fixed-10000 --pool 2013-01-01
     """
-    from tempkb.linker_runs import score as run
-    from tempkb.screens.failure import fail_all, warn
+    from tempkb.runs.linkers import score as run
     from tempkb.screens.linkers import print_scores
 
-    said = {**words, "releases": ",".join(releases), "cuts": ",".join(cuts), "pools": ",".join(pools)}
-    asked = {key: word for key, word in said.items() if word}
-    scored, summary = run(names, asked, is_all=is_all)
-    for note in summary.notes:
-        warn(note)
-    print_scores(scored, asked)
-    if summary.failures:
-        fail_all(summary.failures)
+    words = words_typed(asked)
+    scored, summary = run(names, words, is_all=is_all)
+    close(summary, print_scores, scored, words)
 
 
 @click.command()
@@ -212,13 +149,7 @@ def score(
     help="Read the text from this file instead; - is standard input.",
 )
 @click.option("--as-of", "day", required=True, metavar="DATE", help="Link to what was an article on this day.")
-@click.option(
-    "--linker",
-    "name",
-    default="",
-    metavar="NAME",
-    help=_DEFAULT_LINKER,
-)
+@_LINKER
 @click.option("-k", "n", type=click.IntRange(1, 64), default=5, show_default=True, help="Entities of each mention.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per mention, to standard output.")
 def link(text: str | None, file: TextIO | None, day: str, name: str, n: int, as_json: bool) -> None:
@@ -253,13 +184,7 @@ def link(text: str | None, file: TextIO | None, day: str, name: str, n: int, as_
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder that is written; an earlier index there is replaced.",
 )
-@click.option(
-    "--linker",
-    "name",
-    default="",
-    metavar="NAME",
-    help=_DEFAULT_LINKER,
-)
+@_LINKER
 def index(day: str, out: Path, name: str) -> None:
     """Write an index of all entities of a day: numbers, titles, descriptions, vectors, and the encoder for mentions.
 

@@ -9,17 +9,19 @@ from tempkb.api import open_store
 from tempkb.automation import MODELS_JOB
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import SettingsError
-from tempkb.instance import dagster_at
-from tempkb.jobs import Summary, past_damage, run_job
-from tempkb.model_runs import add
 from tempkb.models.families import TRAITS
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.requests import request_of as model_request
 from tempkb.models.tables import READY
-from tempkb.scores.requests import Words, request_of
+from tempkb.options import Words
+from tempkb.runs.jobs import Summary, Task, past_damage
+from tempkb.runs.models import add
+from tempkb.scores.requests import request_of
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.store import Store
+
+_SCORING = Task(MODELS_JOB, PROMPT_SCORES.name, (PROMPT_SCORES.name,))
 
 
 def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
@@ -57,15 +59,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
         if name in ready and (name not in new or ready[name]["checkpoint"] == model_request(name, new[name]).checkpoint)
     ]
 
-    def work() -> Summary:
-        summary = Summary()
-        config = {"ops": {PROMPT_SCORES.name: {"config": dict(words)}}}
-        with dagster_at(store.home) as instance:
-            for name in usable:
-                run_job(instance, MODELS_JOB, [name], config, [PROMPT_SCORES.name], summary)
-        return summary
-
-    summary = past_damage(work)
+    summary = past_damage(lambda: _SCORING.run(dict.fromkeys(usable, words)))
     left_out = [line for name, line in unusable.items() if is_all or name in asked]
     failures, notes = [*added.failures, *summary.failures], [*added.notes, *summary.notes]
     # Who names a model expects its scores; of all models, some may have been known to be of no use.
@@ -106,7 +100,7 @@ def _require_prompts(store: Store, families: Sequence[Any], words: Words) -> Non
     """
     request, said = request_of(words), list[str]()
     # The family of a checkpoint is known once it is read; until then it may be any that has such a scorer.
-    able = [name for name, one in TRAITS.items() if not request.template or request.template in one.templates]
+    able = [name for name, one in TRAITS.items() if not request.scorer or request.scorer in one.templates]
     for family in dict.fromkeys(families or able[:1] or TRAITS):
         asked = wanted(store, BENCHMARKS, family, request, said.append)
         if not asked:

@@ -1,18 +1,24 @@
 """Runs that add language models, one after the other; a model that cannot be added does not stop the others."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from tempkb.api import open_store
 from tempkb.automation import MODELS_JOB
 from tempkb.demo.models.asking import Asked
 from tempkb.demo.models.making import make
-from tempkb.instance import dagster_at
-from tempkb.jobs import Summary, forget_partition, past_damage, run_job
 from tempkb.models.known import known_model
-from tempkb.models.requests import Words, request_of
+from tempkb.models.requests import request_of
 from tempkb.models.tables import MODELS, READY
+from tempkb.options import Words
+from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.store.store import Store
+
+
+def _is_known(name: str, _is_whole: bool) -> bool:
+    return name in open_store().lake.partitions(MODELS.name)
+
+
+_ADDING = Task(MODELS_JOB, MODELS.name, (MODELS.name,), _is_known)
 
 
 def add(wanted: Mapping[str, Words]) -> Summary:
@@ -21,7 +27,7 @@ def add(wanted: Mapping[str, Words]) -> Summary:
     Args:
         wanted: words of a request by the model's name.
     """
-    return past_damage(lambda: _add_all(wanted))
+    return past_damage(lambda: _ADDING.run(wanted))
 
 
 def add_demo_models(asked: Asked, log: Callable[[str], None]) -> Summary:
@@ -39,7 +45,7 @@ def add_demo_models(asked: Asked, log: Callable[[str], None]) -> Summary:
     def work() -> Summary:
         store = open_store()
         made = make(store, asked, log)
-        return _add_all({name: words for name, words in made.items() if not _is_added(store, name, words)})
+        return _ADDING.run({name: words for name, words in made.items() if not _is_added(store, name, words)})
 
     return past_damage(work)
 
@@ -53,22 +59,3 @@ def _is_added(store: Store, name: str, words: Words) -> bool:
         and row["checkpoint"] == request.checkpoint
         and row["knows_certainly_until"] == request.knows_certainly_until
     )
-
-
-def _add_all(wanted: Mapping[str, Words]) -> Summary:
-    summary = Summary()
-    if wanted:
-        with dagster_at(open_store().home) as instance:
-            for name, words in wanted.items():
-                _add(instance, name, words, summary)
-    return summary
-
-
-def _add(instance: Any, name: str, words: Words, summary: Summary) -> None:
-    config = {"ops": {MODELS.name: {"config": dict(words)}}}
-    try:
-        run_job(instance, MODELS_JOB, [name], config, [MODELS.name], summary)
-    finally:
-        # Also if the run is interrupted: Dagster knows no model that the home does not know.
-        if name not in open_store().lake.partitions(MODELS.name):
-            forget_partition(instance, MODELS_JOB, name)

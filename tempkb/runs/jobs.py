@@ -49,6 +49,48 @@ class Summary:
     is_held: bool = False
 
 
+@dataclass(frozen=True)
+class Task:
+    """What a job does for each of some keys.
+
+    Attributes:
+        job: its name.
+        step: the step that gets what is asked as its configuration.
+        tables: that it makes; none for all of the job's.
+        is_kept: is told of a key whose run has ended, and whether it ended well; says whether the home knows the key,
+            which Dagster else forgets. None for keys that the home knows before.
+    """
+
+    job: str
+    step: str = ""
+    tables: tuple[str, ...] = ()
+    is_kept: Callable[[str, bool], bool] | None = None
+
+    def run(self, wanted: Mapping[str, Mapping[str, Any]]) -> Summary:
+        """Run the job for each key, one after the other; one that fails does not stop the others.
+
+        Args:
+            wanted: what is asked, by key; the key of a job without partitions is empty.
+        """
+        summary = Summary()
+        if wanted:
+            with dagster_at(open_store().home) as instance:
+                for key, asked in wanted.items():
+                    self._run(instance, key, asked, summary)
+        return summary
+
+    def _run(self, instance: Any, key: str, asked: Mapping[str, Any], summary: Summary) -> None:
+        config = {"ops": {self.step: {"config": dict(asked)}}} if self.step else {}
+        n_failures, is_whole = len(summary.failures), False
+        try:
+            run_job(instance, self.job, [key] if key else [], config, list(self.tables), summary)
+            is_whole = len(summary.failures) == n_failures
+        finally:
+            # Also if the run is interrupted, between two of its steps.
+            if self.is_kept is not None and not self.is_kept(key, is_whole):
+                forget_partition(instance, self.job, key)
+
+
 def run_job(
     instance: Any, job_name: str, keys: Sequence[str], config: dict[str, Any], selection: list[str], summary: Summary
 ) -> None:

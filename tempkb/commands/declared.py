@@ -1,0 +1,65 @@
+"""What commands share: options that follow from declarations, the words that were typed, and the end of a run."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tempkb.options import Option, Words, as_word, options_of
+from tempkb.screens.failure import fail_all, warn
+
+if TYPE_CHECKING:
+    from tempkb.runs.jobs import Summary
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+YES = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+
+
+def options(request: type, *names: str) -> Callable[[_Command], _Command]:
+    """Return a decorator that gives a command options of a request: those that are named, by default all."""
+    declared = options_of(request)
+
+    def decorate(command: _Command) -> _Command:
+        for name in reversed(names or tuple(declared)):
+            flags, how = click_option(declared[name], declared[name].default_in_words)
+            command = click.option(*flags, **how)(command)
+        return command
+
+    return decorate
+
+
+def click_option(one: Option, default: str = "") -> tuple[list[str], dict[str, Any]]:
+    """Return what click is told of an option: how it is called, and the arguments of `click.Option`.
+
+    Args:
+        one: the option.
+        default: the default that the help shows; empty if it shows none.
+    """
+    how: dict[str, Any] = {"help": one.help or one.meaning}
+    if isinstance(one.default, bool):
+        return [one.typed_as, one.name], {**how, "is_flag": True}
+    kind = click.Path(exists=True) if one.is_file else one.click_type
+    how |= {"metavar": one.metavar or None, "type": kind, "multiple": one.many, "show_default": bool(default)}
+    return [one.typed_as, one.name], {**how, "default": () if one.many else default or ("" if kind is None else None)}
+
+
+def words_typed(asked: Mapping[str, Any]) -> Words:
+    """Return the words of a request that were typed; values are as click hands them over."""
+    return {name: word for name, value in asked.items() if (word := as_word(value))}
+
+
+def close(summary: "Summary", screen: Callable[..., None] | None = None, *shown: Any) -> None:
+    """End a command that has run something: its notes, its screen, and what failed, with which it exits.
+
+    Args:
+        summary: of the run.
+        screen: shows what there is, also after a failure.
+        shown: arguments of the screen.
+    """
+    for note in summary.notes:
+        warn(note)
+    if screen is not None:
+        screen(*shown)
+    if summary.failures:
+        fail_all(summary.failures)
