@@ -1,8 +1,8 @@
 """Says of which versions results are made, and whether these are still the present ones."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from tempkb.results.tables import MADE_FROM
+from tempkb.results.tables import ALL, MADE_FROM
 from tempkb.store.lake import Lake, Version
 from tempkb.store.store import inputs_of
 
@@ -15,3 +15,20 @@ def present_inputs(lake: Lake, table: str) -> Mapping[str, str]:
 def is_current(lake: Lake, version: Version) -> bool:
     """Return whether a table of results would be made from the same versions now."""
     return inputs_of(version) == present_inputs(lake, version.table)
+
+
+def are_due(lake: Lake, names: Collection[str]) -> str:
+    """Return which tables of results, of those that are named, do not follow from the present scores, and what to type.
+
+    Empty if there is none; names of other tables and views do not matter.
+    """
+    due = [name for name in MADE_FROM if name in names and not _is_made(lake, name)]
+    if not due:
+        return ""
+    are, them = ("is", "it") if len(due) == 1 else ("are", "them")
+    return f"{' and '.join(due)} {are} not of the present scores; compute {them} again: tempkb results"
+
+
+def _is_made(lake: Lake, table: str) -> bool:
+    version = lake.current(table, ALL)
+    return version is not None and is_current(lake, version)

@@ -13,6 +13,8 @@ from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
 from tempkb.models.known import known_models
 from tempkb.models.scorers import scorer_name
 from tempkb.options import Words
+from tempkb.results.currency import are_due
+from tempkb.results.tables import KNOWLEDGE, KNOWS
 from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import counted
 from tempkb.scores.selecting import wanted
@@ -63,6 +65,8 @@ def print_scores(models: Sequence[str], words: Words) -> None:
     views = {
         one.prompting.view: None for one in BENCHMARKS if one.prompting and one.name in {s.benchmark for s in sources}
     }
+    if due := are_due(store.lake, (KNOWLEDGE.name, KNOWS.name)):
+        say(due)
     print_next("knows", *(f'sql "FROM {view} LIMIT 5"' for view in views))
 
 

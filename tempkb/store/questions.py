@@ -83,6 +83,11 @@ def bare(query: str) -> str:
     return query.encode()[: words[-1][1]].decode() if words[-1][0] == ";" else query
 
 
+def names_in(query: str) -> set[str]:
+    """Return the words of a statement in lower case and without quotes; the tables that it reads are among them."""
+    return {word.strip('"') for word, _ in _words(query)}
+
+
 def _explained(query: str) -> str:
     """Return the statement that an EXPLAIN explains."""
     words = [*_words(query), ("", len(query.encode()))]

@@ -6,9 +6,9 @@ with their spread, and ratios are taken pair by pair, so that a machine which
 changes its speed does not favour a side. `python -m tempkb_tests.bench chain`
 measures only what comes after the snapshots, `... facts` only
 Wikidata and the benchmarks of facts, `... cloze` only ECBD, `... merging` only the merging of runs,
-`... commands` only the commands that read, `... scoring` only the scorers of models, `... statistics` only the
-estimators of results, `... searching` only the search and the vectors of linkers, `... encoding` only
-their encoders.
+`... commands` only the commands that read, `... scoring` only the scorers of models, `... preferences` only the view
+`prefers_new`, `... statistics` only the estimators of results, `... searching` only the search and the vectors of
+linkers, `... encoding` only their encoders.
 `python -m tempkb_tests.bench.checks` measures what the asset checks cost.
 """
 
@@ -24,7 +24,18 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from tempkb_tests.bench import chain, cloze, commands, encoding, facts, merging, scoring, searching, statistics
+from tempkb_tests.bench import (
+    chain,
+    cloze,
+    commands,
+    encoding,
+    facts,
+    merging,
+    preferences,
+    scoring,
+    searching,
+    statistics,
+)
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
@@ -34,6 +45,7 @@ PARTS: Mapping[str, Callable[[Path], None]] = {
     "cloze": cloze.measure_all,
     "commands": commands.measure_all,
     "scoring": lambda _folder: scoring.measure_all(),
+    "preferences": preferences.measure_all,
     "statistics": lambda _folder: statistics.measure_all(),
     "searching": lambda _folder: searching.measure_all(),
     "encoding": lambda _folder: encoding.measure_all(),

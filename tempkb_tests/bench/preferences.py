@@ -49,7 +49,7 @@ _SOURCES = {
 def measure_all(folder: Path) -> None:
     """Print what the view costs."""
     write(folder / "preferences")
-    side = Side("prefers_new", ["prefers_new", str(folder / "preferences")])
+    side = Side("prefers_new", ["prefers-new", str(folder / "preferences")])
     measure(side)
     row("view", "scores", "CPU s", "peak MB")
     row("---", "---", "---", "---")

@@ -11,6 +11,7 @@ entities READER FILE               Wikidata's entities decoded by tempkb (prefil
 wikidata HOME FILE                 all tables of a Wikidata dump
 make-facts HOME N                  a home with so many synthetic facts
 release-facts HOME N [prompts]     a DynamicTempLAMA release of them over forty quarters, perhaps with its prompts
+prefers-new FOLDER                 the view prefers_new over tables that `preferences` has written
 """
 
 import json
@@ -300,6 +301,13 @@ def _finish(store, cuts, noted, began: float) -> None:
     print(sum(one.rows for one in store.lake.versions("tempel_mentions")))
 
 
+def prefers_new(folder: str) -> None:
+    """Read the view, and print its number of rows."""
+    from tempkb_tests.bench.preferences import read
+
+    print(read(Path(folder)))
+
+
 if __name__ == "__main__":
     sides = (
         decompress,
@@ -313,5 +321,6 @@ if __name__ == "__main__":
         wikidata,
         make_facts,
         release_facts,
+        prefers_new,
     )
     {side.__name__.replace("_", "-"): side for side in sides}[sys.argv[1]](*sys.argv[2:])

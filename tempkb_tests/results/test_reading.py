@@ -19,7 +19,7 @@ from tempkb_tests.wikidata.items import item, read_home, said
 
 
 def asked(store, **words):
-    (question,) = [one for one in read_questions(store, request_of(words)) if one.aggregate == "prefers_new"]
+    (question,) = [one for one in read_questions(store, request_of(words)) if one.aggregate.name == "prefers_new"]
     return question
 
 

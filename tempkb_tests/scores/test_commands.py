@@ -39,6 +39,7 @@ def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, 
     done = run_tempkb(home, "score", str(saved("gpt2")), "--limit", "300", "--benchmark", "dynamic-templama")
     assert "causal.span_end-1.f32" in done.stdout
     assert "prefers new, %" in done.stdout
+    assert "knowledge and knows are not of the present scores; compute them again: " in " ".join(done.stdout.split())
     (counted,) = query(home, "SELECT count(*) AS n FROM prompt_scores WHERE scorer LIKE 'causal.span_end%'")
     assert counted["n"] == 300
     assert "300" in run_tempkb(home, "score", "--all", "--limit", "300", "--release", "demo-quarters").stdout
