@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import tempkb
@@ -14,6 +15,9 @@ from tempkb.settings import load_home
 from tempkb.store.locks import locked
 from tempkb_tests.commands import run_alone, run_command
 
+# How long an example takes says nothing where several programs share the processors.
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
 # Files of tests are many and small: in memory they take a fifth less of all processor time than on a disk.
 _MEMORY = Path("/dev/shm")
 _ROOM = 6 * 2**30
@@ -135,6 +139,17 @@ def read(demo_home, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
     return tempkb.read
+
+
+@pytest.fixture
+def configure(monkeypatch):
+    """Sets settings by the environment: configure(wiki="testwiki")."""
+
+    def to(**settings):
+        for name, value in settings.items():
+            monkeypatch.setenv(f"TEMPKB_{name.upper()}", value)
+
+    return to
 
 
 @pytest.fixture

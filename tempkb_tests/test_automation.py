@@ -23,6 +23,7 @@ from tempkb_tests.dumps.server import serving
 
 IN_2024 = datetime(2024, 2, 10, tzinfo=UTC)
 DUMP, WIKIDATA = "demowiki-20240101", "wikidatawiki-20240101"
+SERVED = {"contact": "me@example.org", "wiki": "demowiki"}
 
 
 @pytest.fixture
@@ -136,11 +137,9 @@ def test_a_dump_that_is_not_complete_is_waited_for(arrived, automation, instance
 
 @pytest.mark.slow
 def test_nothing_is_asked_for_while_it_is_under_way_or_when_all_is_built(
-    demo_home, tmp_path, monkeypatch, automation, instance
+    demo_home, home_folder, monkeypatch, automation, instance
 ):
-    home = tmp_path / "home"
-    shutil.copytree(demo_home, home)
-    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    home = shutil.copytree(demo_home, home_folder)
     result = tick(automation, instance, open_store())
     assert isinstance(result, dg.SkipReason)
     assert result.skip_message == "Every window that a complete dump serves is built."
@@ -251,7 +250,7 @@ def test_of_a_killed_run_the_hook_hears_how_it_ended(automation, instance, event
 
 @pytest.mark.slow
 def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
-    home_folder, demo_dumps, monkeypatch, automation, instance
+    home_folder, demo_dumps, monkeypatch, configure, automation, instance
 ):
     from tempkb.definitions import assets_of
     from tempkb.dumps.room import ROOM
@@ -260,13 +259,7 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
         for path in (demo_dumps / "dumps").rglob("*"):
             if path.is_file():
                 server.files[path.relative_to(demo_dumps / "dumps").as_posix()] = path.read_bytes()
-        for name, value in (
-            ("MIRROR", server.root),
-            ("CONTACT", "me@example.org"),
-            ("WIKI", "demowiki"),
-            ("FIRST_WINDOW", "2021-01-01"),
-        ):
-            monkeypatch.setenv(f"TEMPKB_{name}", value)
+        configure(**SERVED, mirror=server.root, first_window="2021-01-01")
         first = tick(automation, instance, open_store())
         assert sorted(asked(first)) == [("register_dump", DUMP), ("register_dump", WIKIDATA)]
         instance.add_dynamic_partitions("dumps", [DUMP])
@@ -289,7 +282,7 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
 
 
 def test_a_dump_that_vanishes_before_its_run_is_told_and_turns_nothing_red(
-    home_folder, monkeypatch, automation, instance
+    home_folder, configure, automation, instance
 ):
     from tempkb.definitions import assets_of
     from tempkb.dumps.room import ROOM
@@ -297,14 +290,7 @@ def test_a_dump_that_vanishes_before_its_run_is_told_and_turns_nothing_red(
     with serving() as server:
         files = {"pages-meta-history.xml.bz2": b"x", "page.sql.gz": b"x", "page_props.sql.gz": b"x"}
         folder = server.put_legacy("demowiki", "20240101", files)
-        for name, value in (
-            ("MIRROR", server.root),
-            ("CONTACT", "me@example.org"),
-            ("WIKI", "demowiki"),
-            ("FIRST_WINDOW", "2023-01-01"),
-            ("WIKIDATA_DAYS", "0"),
-        ):
-            monkeypatch.setenv(f"TEMPKB_{name}", value)
+        configure(**SERVED, mirror=server.root, first_window="2023-01-01", wikidata_days="0")
         (request,) = tick(automation, instance, open_store()).run_requests
         instance.add_dynamic_partitions("dumps", [DUMP])
 
@@ -339,12 +325,11 @@ def test_a_dump_that_vanishes_before_its_run_is_told_and_turns_nothing_red(
     assert all(tag.startswith((".dagster/", "dagster/")) for tag in request.tags), "hidden from people"
 
 
-def test_a_mirror_that_is_down_is_named_and_what_is_here_goes_on(arrived, monkeypatch, automation, instance):
+def test_a_mirror_that_is_down_is_named_and_what_is_here_goes_on(arrived, monkeypatch, configure, automation, instance):
     home, _ = arrived
     with serving() as server:
         root = server.root
-    for name, value in (("MIRROR", root), ("CONTACT", "me@example.org"), ("WIKI", "demowiki")):
-        monkeypatch.setenv(f"TEMPKB_{name}", value)
+    configure(**SERVED, mirror=root)
     monkeypatch.setattr(fetching, "HURRIED", Manners(tries=1))
     assert sorted(asked(tick(automation, instance, open_store()))) == [
         ("register_dump", DUMP),
@@ -406,12 +391,10 @@ def test_what_was_put_there_by_hand_is_taken_by_nobody_but_a_person(arrived, aut
     assert [plan.dump.dump_id for plan in by_person] == ["demowiki-20231001", DUMP]
 
 
-def test_a_new_cleaner_asks_for_mentions_but_for_no_dump(demo_home, tmp_path, monkeypatch, automation, instance):
+def test_a_new_cleaner_asks_for_mentions_but_for_no_dump(demo_home, home_folder, monkeypatch, automation, instance):
     from tempkb.mentions import cleaning
 
-    shutil.copytree(demo_home, tmp_path / "home")
-    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
-    shutil.rmtree(tmp_path / "home/dumps")
+    shutil.copytree(demo_home, home_folder, ignore=shutil.ignore_patterns("dumps"))
     real = cleaning.cleaner_settings
     newer = functools.partial(lambda store: real(store) | {"cleaner": "newer"})
     for module in ("mentions.cleaning", "mentions.building"):
@@ -520,6 +503,9 @@ def test_a_command_of_many_files_is_cut(monkeypatch):
     assert jobs._typed() == {}
 
 
+SENSORS = ("age_of_windows", "new_dumps", "after_registration", "after_building", "failed_runs", "auto_score")
+
+
 def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypatch):
     """Two homes in one process: other windows, another clock, and sensors that run unasked or look at a server."""
     from tempkb.definitions import build_definitions
@@ -543,15 +529,7 @@ def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypa
             set(sensors),
         )
 
-    names = {
-        "age_of_windows",
-        "new_dumps",
-        "after_registration",
-        "after_building",
-        "failed_runs",
-        "auto_score",
-        "after_scoring",
-    }
+    names = {*SENSORS, "after_scoring"}
     quarters = built("quarters", "first_window = 2021-04-01\n")
     assert quarters == (["2021-04-01", "2021-07-01"], "0 6 8 1,4,7,10 *", "STOPPED", "STOPPED", 30, "RUNNING", names)
     weekly = built(
@@ -585,14 +563,6 @@ def test_settings_that_do_not_fit_the_home_are_one_sentence_of_each_tick(home_fo
         told[schedule.name] = schedule(dg.build_schedule_context(instance=instance))
     # The last asks for results whatever the settings are, and the run says what is wrong with them.
     assert isinstance(told.pop("after_scoring"), dg.RunRequest)
-    assert set(told) == {
-        "age_of_windows",
-        "new_dumps",
-        "after_registration",
-        "after_building",
-        "failed_runs",
-        "auto_score",
-        "after_windows_end",
-    }
+    assert set(told) == {*SENSORS, "after_windows_end"}
     for skipped in told.values():
         assert skipped.skip_message.startswith(f"granularity: home {home_folder} was made with quarter, but ")

@@ -28,6 +28,12 @@ def history(tmp_path):
     return path
 
 
+@pytest.fixture
+def home(demo_home, tmp_path):
+    """A copy of the demo's home."""
+    return shutil.copytree(demo_home, tmp_path / "home")
+
+
 def test_the_version(demo_home):
     assert run_tempkb(demo_home, "--version").stdout == f"tempkb, version {tempkb.__version__}\n"
 
@@ -75,9 +81,7 @@ def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_insid
     assert after == before, "every file written is inside the home"
 
 
-def test_a_build_of_what_is_built_does_nothing_and_says_so(demo_home, tmp_path):
-    home = tmp_path / "home"
-    shutil.copytree(demo_home, home)
+def test_a_build_of_what_is_built_does_nothing_and_says_so(home):
     done = run_tempkb(home, "build")
     assert "Nothing to build: all requested windows are built." in done.stdout
 
@@ -119,9 +123,7 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
         (["build", "--dump", "/nowhere/x.xml"], "no such file"),
     ],
 )
-def test_mistakes_get_one_clear_message_and_no_trace(demo_home, tmp_path, arguments, words):
-    home = tmp_path / "home"
-    shutil.copytree(demo_home, home)
+def test_mistakes_get_one_clear_message_and_no_trace(home, arguments, words):
     done = run_tempkb(home, *arguments, check=False)
     assert done.returncode == 1
     assert re.search(words, done.stderr + done.stdout)
@@ -145,9 +147,7 @@ def test_tables_and_status(demo_home):
 
 
 @pytest.mark.slow
-def test_publish_and_gc(demo_home, tmp_path):
-    home = tmp_path / "home"
-    shutil.copytree(demo_home, home)
+def test_publish_and_gc(home):
     (home / "tempkb.duckdb").unlink()
     said = run_tempkb(home, "publish").stdout
     assert said.startswith("Published: ")
@@ -159,13 +159,11 @@ def test_publish_and_gc(demo_home, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(demo_home, tmp_path, monkeypatch):
+def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(home, monkeypatch):
     """The second dump is torn: its window fails in strict mode, and what the first dump serves is built again."""
     from tempkb.demo.export import write_dump
     from tempkb.demo.world import make_world
 
-    home = tmp_path / "home"
-    shutil.copytree(demo_home, home)
     world = make_world()
     for path in write_dump(world, world.dump_days[1], home / "dumps"):
         if "history1" in path.name:

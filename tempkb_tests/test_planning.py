@@ -27,18 +27,12 @@ TODAY = date(2026, 8, 15)
 
 
 @pytest.fixture
-def server(home_folder, monkeypatch):
+def server(home_folder, configure):
     """A server that the home fetches testwiki from; its windows are the quarters from 2026 on, two of which have ended."""
     with serving() as one:
-        settings = {
-            "MIRROR": one.root,
-            "CONTACT": "me@example.org",
-            "WIKI": "testwiki",
-            "FIRST_WINDOW": "2026-01-01",
-            "WIKIDATA_DAYS": "0",
-        }
-        for name, value in settings.items():
-            monkeypatch.setenv(f"TEMPKB_{name}", value)
+        configure(
+            mirror=one.root, contact="me@example.org", wiki="testwiki", first_window="2026-01-01", wikidata_days="0"
+        )
         yield one
 
 

@@ -2,29 +2,21 @@
 
 import bz2
 import gzip
-import lzma
 
 import pytest
-import zstandard
 
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.entities import name_entities
 from tempkb.dumps.looking import look_at
 from tempkb.errors import SourceError
-from tempkb_tests.damage import seven_zip
+from tempkb_tests.damage import PACKINGS
 from tempkb_tests.dumps.test_damage import page_table, props, table
 from tempkb_tests.dumps.test_sql import CREATE
 from tempkb_tests.revisions.builds import HEAD, export, page, revision
 
 HTML = b"<!DOCTYPE html><html><head><title>404</title></head><body><pagelet>Not found</pagelet></body></html>\n"
-PACK = {
-    "": bytes,
-    ".bz2": bz2.compress,
-    ".gz": gzip.compress,
-    ".xz": lzma.compress,
-    ".zst": zstandard.compress,
-    ".7z": seven_zip,
-}
+# A file of .lzma has no sign at its beginning.
+PACK = {suffix: pack for suffix, (pack, _) in PACKINGS.items() if suffix != ".lzma"}
 WHOLE = page(1, revision(1, "2020-01-01T00:00:00Z"))
 BROKEN = WHOLE.replace("<timestamp>2020-01-01T00:00:00Z</timestamp>", "<timestamp>yesterday</timestamp>")
 

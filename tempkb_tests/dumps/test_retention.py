@@ -52,7 +52,7 @@ def test_the_newest_stay_and_those_that_are_waited_for(keep, needed, gone, root)
         ("", ["wikidatawiki-20260105"]),
     ],
 )
-def test_dumps_of_other_wikis_in_a_shared_folder_stay(wiki, gone, home_folder, monkeypatch):
+def test_dumps_of_other_wikis_in_a_shared_folder_stay(wiki, gone, home_folder, configure):
     others = ["dewiki/20260301", "dewiki/20260501", "wikidatawiki/20260102"] if wiki else []
     for place in ["simplewiki/20260201", "simplewiki/20260401", *others]:
         folder = home_folder / "dumps" / place
@@ -62,10 +62,8 @@ def test_dumps_of_other_wikis_in_a_shared_folder_stay(wiki, gone, home_folder, m
         folder = home_folder / "dumps" / "wikidatawiki" / "entities" / day
         folder.mkdir(parents=True)
         (folder / f"wikidata-{day}-all.json.gz").touch()
-    named = {"WIKI": wiki} if wiki else {}
-    settings = {"KEEP_DUMPS": "1", "FIRST_WINDOW": "2026-04-01", "WIKIDATA_DAYS": "0", **named}
-    for name, value in settings.items():
-        monkeypatch.setenv(f"TEMPKB_{name}", value)
+    named = {"wiki": wiki} if wiki else {}
+    configure(keep_dumps="1", first_window="2026-04-01", wikidata_days="0", **named)
     assert [dump.dump_id for dump in retirable(open_store(), date(2026, 5, 15))] == gone
 
 

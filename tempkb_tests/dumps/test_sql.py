@@ -70,7 +70,7 @@ rows = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(rows)
 def test_agrees_with_mwsql(tmp_path_factory, rows):
     path = write(tmp_path_factory.mktemp("sql") / "x-20200101-page_props.sql.gz", rows)

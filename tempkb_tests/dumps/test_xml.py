@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tempkb.dumps import xml
@@ -216,7 +216,6 @@ texts = st.text(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=5), st.integers(1, 50))
 def test_agrees_with_a_parser_on_any_text_and_comment(edits, size):
     from xml.sax.saxutils import escape

@@ -90,7 +90,7 @@ def worlds(draw):
     return queries.astype(np.float32), candidates.astype(np.float16), pages, draw(st.integers(1, 70))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(worlds())
 def test_is_what_numpy_says(world):
     assert by_us(*world) == by_numpy(*world)

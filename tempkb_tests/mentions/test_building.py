@@ -39,6 +39,14 @@ def wiki(*, later: bool):
     return export(*pages)
 
 
+@pytest.fixture
+def late(tmp_path):
+    """A file with all of that wiki's history."""
+    file = tmp_path / "late.xml"
+    file.write_bytes(wiki(later=True))
+    return file
+
+
 def build_all(file, until, **settings):
     """Build snapshots, texts and mentions of all quarters up to a day."""
     store, report, windows = build_files(file, until=until, **{**QUARTERS, **settings})
@@ -56,10 +64,9 @@ def rows(store, table, cut):
 
 
 @pytest.mark.slow
-def test_later_history_never_changes_what_was_mentioned_at_an_earlier_cut(home_folder, tmp_path, monkeypatch):
-    early, late = tmp_path / "early.xml", tmp_path / "late.xml"
+def test_later_history_never_changes_what_was_mentioned_at_an_earlier_cut(home_folder, late, tmp_path, monkeypatch):
+    early = tmp_path / "early.xml"
     early.write_bytes(wiki(later=False))
-    late.write_bytes(wiki(later=True))
     before, _ = build_all(early, date(2020, 7, 1))
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "other"))
     after, _ = build_all(late, date(2021, 1, 1))
@@ -69,10 +76,8 @@ def test_later_history_never_changes_what_was_mentioned_at_an_earlier_cut(home_f
 
 
 @pytest.mark.slow
-def test_mentions_of_each_cut_are_those_of_its_texts_and_redirects(home_folder, tmp_path):
-    file = tmp_path / "late.xml"
-    file.write_bytes(wiki(later=True))
-    store, _ = build_all(file, date(2021, 1, 1))
+def test_mentions_of_each_cut_are_those_of_its_texts_and_redirects(home_folder, late):
+    store, _ = build_all(late, date(2021, 1, 1))
 
     def told(cut):
         found = store.read("mentions", cut=cut).to_pylist()
@@ -95,13 +100,11 @@ def test_mentions_of_each_cut_are_those_of_its_texts_and_redirects(home_folder, 
 
 
 @pytest.mark.slow
-def test_a_new_window_cleans_only_what_is_new(home_folder, tmp_path):
-    file = tmp_path / "late.xml"
-    file.write_bytes(wiki(later=True))
-    store, _ = build_all(file, date(2020, 7, 1))
+def test_a_new_window_cleans_only_what_is_new(home_folder, late):
+    store, _ = build_all(late, date(2020, 7, 1))
     first = {one.partition: one.version for one in store.lake.versions("page_texts")}
     assert list(first) == ["2020-01-01"]
-    store, _ = build_all(file, date(2021, 1, 1))
+    store, _ = build_all(late, date(2021, 1, 1))
     second = {one.partition: one.version for one in store.lake.versions("page_texts")}
     assert list(second) == ["2020-01-01", "2020-07-01"]
     assert second["2020-01-01"] == first["2020-01-01"]
@@ -140,10 +143,8 @@ def test_holes_are_kept_and_ranked_by_the_lines_that_they_damage(home_folder, tm
     assert (shares["n_texts"], shares["n_lines"], shares["n_damaged"], shares["damaged_share"]) == (2, 6, 3, 0.5)
 
 
-def test_another_cleaner_makes_texts_and_mentions_stale(home_folder, tmp_path, monkeypatch):
-    file = tmp_path / "late.xml"
-    file.write_bytes(wiki(later=True))
-    store, windows = build_all(file, date(2020, 7, 1))
+def test_another_cleaner_makes_texts_and_mentions_stale(home_folder, late, monkeypatch):
+    store, windows = build_all(late, date(2020, 7, 1))
     assert all(is_current(store, table, window) for table in TABLES for window in windows)
     monkeypatch.setattr(currency, "CLEANER_VERSION", currency.CLEANER_VERSION + 1)
     assert stale_quarters(store) == ["2020-01-01"]
@@ -154,10 +155,8 @@ def test_another_cleaner_makes_texts_and_mentions_stale(home_folder, tmp_path, m
     assert line.endswith("tempkb build")
 
 
-def test_a_run_killed_between_texts_and_links_loses_no_link(home_folder, tmp_path, monkeypatch):
-    file = tmp_path / "late.xml"
-    file.write_bytes(wiki(later=True))
-    store, _ = build_all(file, date(2020, 7, 1))
+def test_a_run_killed_between_texts_and_links_loses_no_link(home_folder, late, monkeypatch):
+    store, _ = build_all(late, date(2020, 7, 1))
     whole = {name: store.read(name).to_pylist() for name in ("page_texts", "page_links")}
     # As before the second revision was known: both tables hold the others only.
     for table in (PAGE_TEXTS, PAGE_LINKS):
@@ -187,10 +186,8 @@ def test_a_run_killed_between_texts_and_links_loses_no_link(home_folder, tmp_pat
     assert stale_quarters(store) == []
 
 
-def test_priors_of_other_mentions_are_stale(home_folder, tmp_path):
-    file = tmp_path / "late.xml"
-    file.write_bytes(wiki(later=True))
-    store, windows = build_all(file, date(2020, 7, 1))
+def test_priors_of_other_mentions_are_stale(home_folder, late):
+    store, windows = build_all(late, date(2020, 7, 1))
     rows = store.read("mentions", cut="2020-04-01")
     assert is_current(store, "entity_popularity", windows[0])
     store.write(MENTIONS, windows[0].key, [rows.slice(1)], provenance_of(store, windows[0]))
@@ -206,10 +203,8 @@ def provenance_of(store, window):
     return Provenance(inputs, currency.cleaner_settings(store))
 
 
-def test_a_text_that_was_taken_back_is_taken_back_here(home_folder, tmp_path):
-    file = tmp_path / "late.xml"
-    file.write_bytes(wiki(later=True))
-    store, _ = build_all(file, date(2020, 7, 1))
+def test_a_text_that_was_taken_back_is_taken_back_here(home_folder, late):
+    store, _ = build_all(late, date(2020, 7, 1))
     store.forget(PAGE_WIKITEXTS, "2020-01-01", "revision_id", pa.array([21]), Provenance())
     clean_quarters(store, stale_quarters(store), lambda line: None)
     assert store.read("page_texts")["revision_id"].to_pylist() == [11, 31]
@@ -225,24 +220,18 @@ def test_dropped_sections_are_a_setting_of_the_home(home_folder, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_one_or_two_workers_give_the_same_bytes(home_folder, tmp_path, workers):
-    file = tmp_path / "late.xml"
-    file.write_bytes(wiki(later=True))
-    store, _ = build_all(file, date(2021, 1, 1), workers=workers)
-    versions = {
-        (one.table, one.partition): one.version
-        for name in ("page_texts", "page_links", *TABLES)
-        for one in store.lake.versions(name)
-    }
-    expected = test_one_or_two_workers_give_the_same_bytes.__dict__.setdefault("seen", versions)
-    assert versions == expected
+def test_one_or_two_workers_give_the_same_bytes(home_folder, late, tmp_path, monkeypatch):
+    found = []
+    for workers in (1, 2):
+        monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / f"{workers}"))
+        store, _ = build_all(late, date(2021, 1, 1), workers=workers)
+        versions = (one for name in ("page_texts", "page_links", *TABLES) for one in store.lake.versions(name))
+        found.append({(one.table, one.partition): one.version for one in versions})
+    assert found[0] == found[1] != {}
 
 
-def test_what_is_missing_is_named_with_what_to_do(home_folder, tmp_path):
-    file = tmp_path / "late.xml"
-    file.write_bytes(wiki(later=True))
-    store, _, windows = build_files(file, until=date(2020, 4, 1), **QUARTERS)
+def test_what_is_missing_is_named_with_what_to_do(home_folder, late):
+    store, _, windows = build_files(late, until=date(2020, 4, 1), **QUARTERS)
     with pytest.raises(SourceError, match="tempkb build --select namespaces"):
         read_site(store, "testwiki-1")
     with pytest.raises(

@@ -79,7 +79,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("law")
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits, moves)
 def test_later_history_never_changes_an_earlier_cut(folder, edits, moves):
     now = histories(edits, moves)
@@ -94,7 +94,7 @@ def test_later_history_never_changes_an_earlier_cut(folder, edits, moves):
             assert _without(known_now, exempt) == _without(known_then, exempt)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits, moves, st.randoms(use_true_random=False))
 def test_neither_the_order_in_the_file_nor_pruning_changes_anything(folder, edits, moves, chance):
     rows = histories(edits, moves)

@@ -1,4 +1,4 @@
-"""Twelve jobs, each killed where it is nastiest and typed again: every table ends as in a home that was left in peace."""
+"""Nine jobs, each killed where it is nastiest and typed again: every table ends as in a home that was left in peace."""
 
 import pytest
 

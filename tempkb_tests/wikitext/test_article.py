@@ -146,7 +146,7 @@ MARKUP = st.sampled_from([*VISIBLE, " ", "\n", "\n*", "\n{|", "\n|}", "\x00", "\
 
 
 @pytest.mark.slow
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(st.lists(st.one_of(MARKUP, st.text(max_size=4)), max_size=40).map("".join))
 def test_nothing_that_people_write_raises_and_spans_are_exact(wikitext):
     article = read_article(wikitext, ENGLISH, date(2020, 1, 1))
@@ -171,7 +171,7 @@ def test_nothing_that_people_write_raises_and_spans_are_exact(wikitext):
 PIECES = st.sampled_from(["a", "b.", "[[c]]", "(", ")", ",", "\n", "* ", "{{odd}}", "{{nowrap|d}}"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PIECES, max_size=25).map(" ".join))
 def test_words_are_the_same_whether_a_template_leaves_a_hole_or_is_silent(wikitext):
     holed, silent = (read_article(text, ENGLISH) for text in (wikitext, wikitext.replace("{{odd}}", "{{cn}}")))

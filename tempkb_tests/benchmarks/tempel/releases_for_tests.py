@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tempkb.api import open_store
 from tempkb.benchmarks.building import build_release
-from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.releases import create, keep, load
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
+from tempkb.benchmarks.tempel.releases import extended
 
 CUTS = (date(2022, 1, 1), date(2023, 1, 1))
 LATER = date(2024, 1, 1)
@@ -28,8 +29,20 @@ def make_release(preset: str = "small", name: str = "r", cuts=CUTS, **changes: s
     """Build a release; return (store, release, the warnings)."""
     store = open_store()
     release = create(store.home, TEMPEL, preset, make_design(preset, cuts, changes), name)
+    return store, release, build_kept(store, release)
+
+
+def build_kept(store, release):
+    """Write a release into the register and build it; return the warnings."""
     keep(store.home, release)
-    return store, release, build_release(store, TEMPEL, release, lambda line: None)
+    return build_release(store, TEMPEL, release, lambda line: None)
+
+
+def extend(store, name="r", cuts=(LATER,)):
+    """Extend a release by snapshots; return it."""
+    grown = extended(load(store.home, TEMPEL, name), cuts)
+    build_kept(store, grown)
+    return grown
 
 
 def counts(store, name):

@@ -20,14 +20,13 @@ from tempkb.errors import ContractError, DesignError, TempkbError
 from tempkb.runs import jobs
 from tempkb.runs.releases import build
 from tempkb.store import damage
-from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, make_release
 from tempkb_tests.damage import cut_off, flip
 
 
-@pytest.fixture
-def home(demo_home, tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def without_known_sums():
     damage._SUMS.clear()
-    return copy_home(demo_home, tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -5,19 +5,10 @@ from unittest import mock
 import pytest
 
 from tempkb.benchmarks import withdrawal
-from tempkb.benchmarks.building import build_release
-from tempkb.benchmarks.releases import keep, load
 from tempkb.benchmarks.tempel import building
-from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.releases import extended
 from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS
-from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, extend, make_release
 from tempkb_tests.killed import KilledError
-
-
-@pytest.fixture
-def home(demo_home, tmp_path, monkeypatch):
-    return copy_home(demo_home, tmp_path, monkeypatch)
 
 
 def without_undoing():
@@ -73,19 +64,11 @@ def test_a_cut_whose_counts_were_not_written_is_built_again(released):
 
 
 @pytest.mark.slow
-def test_an_extension_killed_before_its_statistics_tells_the_filters_of_the_added_cut(home):
-    changes = {"max_shortfall": "0.5"}
-    store, release, _ = make_release(name="r", **changes)
-    make_release(name="whole", **changes)
-
-    def extend(name):
-        grown = extended(load(store.home, TEMPEL, name), [LATER])
-        keep(store.home, grown)
-        return build_release(store, TEMPEL, grown, lambda line: None)
-
-    extend("whole")
-    build_and_kill("write_release", lambda: extend("r"))
-    extend("r")
-    assert rows_of(store, "r") == rows_of(store, "whole")
+def test_an_extension_killed_before_its_statistics_tells_the_filters_of_the_added_cut(extension, home):
+    whole, _ = extension
+    store, _, _ = make_release(max_shortfall="0.1")
+    build_and_kill("write_release", lambda: extend(store))
+    extend(store)
+    assert rows_of(store, "r") == rows_of(whole, "r")
     told = store.read("tempel_statistics", release="r", figure="figure_6", cut=LATER).to_pylist()
     assert {row["series"] for row in told} >= {"all, offered", "all, kept"}

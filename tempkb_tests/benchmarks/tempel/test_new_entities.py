@@ -15,7 +15,7 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_NEW_ENTITIES
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.drafts import Provenance
 from tempkb.wikidata.tables import ENTITY_CLASSES
-from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, copy_home
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS
 
 WORDS = [f"w{at}" for at in range(16)]
 
@@ -103,11 +103,6 @@ def test_origins_equal_a_count_of_all_pairs():
         best, at = max(shares)
         assert found[page] == Origin(len(rare), -at if best else None, pytest.approx(best))
     assert {origin.share for origin in found.values()} != {0.0}
-
-
-@pytest.fixture
-def home(demo_home, tmp_path, monkeypatch):
-    return copy_home(demo_home, tmp_path, monkeypatch)
 
 
 def rows_of(store, cut):

@@ -11,7 +11,7 @@ from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.refusal import Left, refusal
 from tempkb.errors import DesignError
 from tempkb.store.memory import in_memory
-from tempkb_tests.benchmarks.tempel.releases_for_tests import copy_home, make_release
+from tempkb_tests.benchmarks.tempel.releases_for_tests import make_release
 
 CUTS = [date(2021, 1, 1), date(2022, 1, 1)]
 STEPS = [
@@ -98,8 +98,7 @@ def test_what_filters_leave_is_counted_in_their_order():
 
 
 @pytest.mark.slow
-def test_an_impossible_design_is_refused_before_anything_is_written(demo_home, tmp_path, monkeypatch):
-    home = copy_home(demo_home, tmp_path, monkeypatch)
+def test_an_impossible_design_is_refused_before_anything_is_written(home):
     with pytest.raises(DesignError) as refused:
         make_release("small", min_nr_inlinks="1000")
     said = str(refused.value)

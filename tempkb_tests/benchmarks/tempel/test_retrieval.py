@@ -18,7 +18,7 @@ from tempkb.benchmarks.tempel.linkable import snapshots_of
 from tempkb.benchmarks.tempel.mteb_task import _TAGS
 from tempkb.errors import SettingsError
 from tempkb_tests.benchmarks.exports import verified_files
-from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, copy_home
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS
 
 K = (1, 2, 4, 8, 16, 32, 64)
 # Run in the export's folder. The encoder is a bag of words with a random vector for each; nothing may be fetched.
@@ -63,11 +63,6 @@ print(json.dumps({
     "cite": task.metadata.bibtex_citation,
 }))
 """
-
-
-@pytest.fixture
-def home(demo_home, tmp_path, monkeypatch):
-    return copy_home(demo_home, tmp_path, monkeypatch)
 
 
 @pytest.fixture
