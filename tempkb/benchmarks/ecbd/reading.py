@@ -43,7 +43,6 @@ _WITH_SENTINELS = f"""
     JOIN {ECBD_CLOZE.name} AS c ON c.release = p.release AND c.cloze_id = p.item_id
     WHERE s.scorer LIKE 'seq2seq.span_end-%' AND s.status = 'scored' AND s.n_before = 1 AND s.n_after = 1
 """
-_OF_CLOZE = ("release", "model", "scorer", "subset", "variant", "metric", "aggregate", "form", "cluster")
 _SUMS_OF_CLOZE = f"""
     WITH entities AS (
         SELECT release, model, scorer, variant, split, subset, span_kind, cluster, year(origin_from) AS origin_year,
