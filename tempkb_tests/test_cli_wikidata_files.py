@@ -114,26 +114,6 @@ def test_what_wikidata_is_read_with_belongs_to_the_home(tmp_path, home):
     assert sum(row["n_added"] + row["n_removed"] + row["n_changed"] for row in edits) == 0
 
 
-@pytest.mark.slow
-def test_an_older_home_is_held_to_what_its_tables_were_made_with(tmp_path, home):
-    first = write_lines(tmp_path / "wikidata-20200101-all.json", WORLD)
-    later = write_lines(tmp_path / "wikidata-20200701-all.json", players(Ada=[("Q101", "2018-01-01", "")]))
-    run_tempkb(home, "build", "--dump", str(first), **WIKI)
-    record = home / "home.toml"
-    lines = record.read_text("utf-8").splitlines()
-    # Without the sum and the copy that came later, too.
-    older = [line for line in lines if not line.startswith(("#", "languages", "wikidata_items", "classes", "sum"))]
-    assert len(older) == len(lines) - 5
-    (home / "lake" / "home.toml").unlink()
-    record.write_text("\n".join(older) + "\n", "utf-8")
-    said = refused(home, "build", "--dump", str(later), TEMPKB_LANGUAGES="de")
-    assert "languages: home" in said
-    assert "was made with en, but the settings have de" in said
-    run_tempkb(home, "build", "--dump", str(later), TEMPKB_LANGUAGES="en")
-    assert 'languages = ["en"]' in record.read_text("utf-8")
-    assert len(days()) == 2
-
-
 PAGES = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
 <siteinfo><sitename>X</sitename><dbname>xwiki</dbname><case>first-letter</case>
 <namespaces><namespace key="0" case="first-letter" /></namespaces></siteinfo>
