@@ -16,7 +16,7 @@ from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
 from tempkb.commands.models import model
 from tempkb.commands.results import knows, linking, results
-from tempkb.commands.scores import score
+from tempkb.commands.scores import generate, score
 from tempkb.planning.declaration import Request
 from tempkb.screens.failure import end, leave, prepare_streams
 from tempkb.settings import TYPED_TAG
@@ -436,6 +436,7 @@ def release() -> None:
 
 main.add_command(model)
 main.add_command(score)
+main.add_command(generate)
 main.add_command(linker)
 main.add_command(link)
 main.add_command(index)

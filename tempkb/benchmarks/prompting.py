@@ -13,6 +13,21 @@ ROLES = ("current", "previous", "control", "candidate")
 
 
 @dataclass(frozen=True)
+class Way:
+    """How models of a family are asked about a benchmark.
+
+    Attributes:
+        template: of the scorer, or name of the decoder.
+        variants: forms of prompts.
+        condition: SQL that chooses among these prompts; empty for all.
+    """
+
+    template: str
+    variants: tuple[str, ...]
+    condition: str = ""
+
+
+@dataclass(frozen=True)
 class Prompting:
     """How models are asked about a benchmark's items.
 
@@ -22,6 +37,7 @@ class Prompting:
         n_default: how many of them are scored by default.
         templates: the template of scorers by family of models, such as `{"causal": "span_end"}`.
         view: the view that joins its prompts with their scores.
+        answered: by family of models, how these fill the gaps of its prompts by default; others are not asked to.
         without_left: a further template, by family, by which prompts without a left context are scored as well.
     """
 
@@ -31,6 +47,7 @@ class Prompting:
     templates: Mapping[str, str]
     view: str
     without_left: Mapping[str, str] = field(default_factory=dict)
+    answered: Mapping[str, Way] = field(default_factory=dict)
 
     @property
     def defaults(self) -> tuple[str, ...]:

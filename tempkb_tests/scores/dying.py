@@ -7,8 +7,8 @@ import torch
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.scores import shards
-from tempkb.scores.requests import request_of
-from tempkb.scores.scoring import score_model
+from tempkb.scores.kinds import SCORES
+from tempkb.scores.running import ask_model
 from tempkb.store.store import Store
 
 # Which call the process does not survive: the owner, its method, the number of the call, and whether it is done first.
@@ -37,6 +37,6 @@ def score_and_die(moment: str, name: str) -> None:
         return given
 
     setattr(owner, method, dying)
-    shards.N_PROMPTS = 4
+    type(SCORES).n_of_shard = 4
     torch.set_num_threads(1)
-    score_model(open_store(), BENCHMARKS, name, request_of({}), lambda _line: None)
+    ask_model(SCORES, open_store(), BENCHMARKS, name, SCORES.request_of({}), lambda _line: None)

@@ -2,7 +2,7 @@
 
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPTS, ECBD_RELEASES, TARGET_ID
 from tempkb.benchmarks.ecbd.variants import VARIANTS
-from tempkb.benchmarks.prompting import Prompting
+from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Part, Reading
 from tempkb.sql_estimates.aggregates import ALL, end_of_window, window_of
 from tempkb.sql_estimates.clustered_sql import EXP, MEAN, estimates
@@ -17,6 +17,8 @@ PROMPTING = Prompting(
     # The papers' perplexity is of the span alone, without anything that ends it.
     templates={"masked": "answer_l2r", "seq2seq": "span", "causal": "span"},
     view="ecbd_scores",
+    # Recall among ten spans is defined for models with sentinels alone; a beam of 10 is its cheap variant.
+    answered={"seq2seq": Way("recall_beam10", ("original",))},
 )
 """How models are asked about ECBD's items."""
 

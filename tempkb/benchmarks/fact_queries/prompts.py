@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tempkb.benchmarks.fact_queries.templates import BLANK, SUBJECT, Template
-from tempkb.benchmarks.prompting import Prompting
+from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.prompts import Prompt
 from tempkb.store.tables import Table
 from tempkb.windows import Granularity
@@ -23,6 +23,9 @@ VARIANTS: Mapping[str, str] = {
 }
 """The meaning of each variant; `dated`, which is not scored by default, comes last."""
 _N_DEFAULT = 4
+# Candidates of a closed set are asked about queries that have no answer of their own.
+_OF_FACTS = "role <> 'candidate'"
+_ENDS_WITH_OBJECT = "trim(left_context) <> '' AND NOT regexp_matches(right_context, '[\\p{L}\\p{N}]')"
 
 
 class Form(NamedTuple):
@@ -52,6 +55,12 @@ def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
         view="fact_scores",
         # Nothing precedes an object at the beginning, so a causal model is asked for the whole sentence.
         without_left={"causal": "sentence"},
+        answered={
+            "masked": Way("beam10", (UNDATED,), _OF_FACTS),
+            "seq2seq": Way("greedy", (UNDATED,), _OF_FACTS),
+            # Of the two wordings of a query, one ends with the object.
+            "causal": Way("greedy", (UNDATED, OBJECT_LAST), f"{_OF_FACTS} AND {_ENDS_WITH_OBJECT}"),
+        },
     )
 
 
