@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.generations.requests import GenerateRequest
 from tempkb.generations.tables import GENERATIONS
-from tempkb.models.decoding.decoders import DECODERS, decoder_name, require_decoder
+from tempkb.models.decoding.decoders import WAYS, decoder_name, require_way
 from tempkb.models.names import Dtype, Family
 from tempkb.prompts import QUESTION_ID, Question
 from tempkb.scores.kinds import SCORES, Asker, Kind
@@ -42,11 +42,11 @@ class _Generations(Kind):
 
     def templates(self, family: Family) -> Sequence[str]:
         """Return the names of decoders."""
-        return DECODERS[family]
+        return WAYS[family]
 
     def require(self, family: Family, template: str) -> None:
         """Refuse a decoder that models of a family do not have."""
-        require_decoder(family, template)
+        require_way(family, template)
 
     def named(self, family: Family, template: str, dtype: Dtype) -> str:
         """Return the name of a decoder."""

@@ -33,8 +33,8 @@ from tempkb.store.said import note_asked
 from tempkb.store.store import Store, inputs_of
 
 if TYPE_CHECKING:
-    from tempkb.models.batching import Limits
     from tempkb.models.loading import LoadedModel
+    from tempkb.models.packing import Limits
 
 Log = Callable[[str], None]
 Row = Mapping[str, Any]
@@ -306,7 +306,7 @@ class _Run:
         return self._model
 
     def _limits(self) -> "Limits":
-        from tempkb.models.batching import Limits
+        from tempkb.models.packing import Limits
 
         return Limits(self._request.batch_tokens, self._request.fixed_shapes)
 

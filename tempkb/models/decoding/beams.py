@@ -1,0 +1,179 @@
+"""`seq2seq.recall_beam100` and `seq2seq.recall_beam10`: the first ten distinct spans of a beam search.
+
+As in ECBD's recall@10, which is defined for models with sentinels (T5) alone. The model reads the question with
+`<extra_id_0>` in its gap, and the decoder is given nothing but its start. All beams are decoded with special tokens; a
+beam's span is the first text between `>` and `<` that is not blank, stripped. Distinct spans in the order of beams, ten
+at most, are the answers; beams that give none are counted.
+
+The search is that of transformers' `generate` with `num_beams=n, num_return_sequences=n, early_stopping=True` and at
+most 32 new tokens: in each step the likeliest 2n continuations of a question's beams are looked at; those among the
+first n that end are finished, with the mean log-probability of their tokens as score, and the first n others go on. A
+question is done when n beams are finished; those of 32 tokens count as finished. Equal beams are ordered by their
+tokens. What `generate` does beside that is not done: it reads each source once a beam, copies what was read of it in
+each step, and goes on with questions that are done until all of a batch are.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+
+from tempkb.models.decoding.best import best
+from tempkb.models.decoding.decoders import NEW_TOKENS
+from tempkb.models.decoding.generated import Generated, Stopped
+from tempkb.models.decoding.greedy import sentinel_sources
+from tempkb.models.decoding.stepping import Said, Steps
+from tempkb.models.decoding.texts import decoded, end_ids, told
+from tempkb.models.loading import LoadedModel
+from tempkb.models.packing import Limits, Packer, Shape
+from tempkb.models.seq2seq import SentinelPlanner
+from tempkb.prompts import Question
+
+N_SPANS = 10
+_SPAN = re.compile(r">(.*?)<")
+
+
+def span_of(raw: str) -> str | None:
+    """Return the span in a decoded beam, or None.
+
+    >>> span_of("<pad> <extra_id_0> Ada Lovelace <extra_id_1> of</s>")
+    'Ada Lovelace'
+    >>> span_of("<pad> <extra_id_0> Ada Lovelace of") is None
+    True
+    """
+    return next((span.strip() for span in _SPAN.findall(raw) if span.strip()), None)
+
+
+@dataclass(slots=True)
+class _Search:
+    """A question: its source, and its finished beams with their scores, the best first."""
+
+    source: tuple[int, ...]
+    finished: list[tuple[float, Said]] = field(default_factory=list)
+
+    def finish(self, tokens: list[list[int]], log_probs: list[list[float]], n_beams: int) -> None:
+        beams = map(Said, tokens, log_probs)
+        more = [(math.fsum(beam.log_probs) / len(beam.log_probs), beam) for beam in beams]
+        self.finished = sorted([*self.finished, *more], key=lambda one: (-one[0], one[1].tokens))[:n_beams]
+
+
+class Recall(Packer):
+    """Searches by beams. A batch holds as many questions as its tokens allow: beams x (source + 32 tokens) each.
+
+    The memory of a batch is that of keys and values of so many tokens, twice while they are put in a new order, and of
+    three times the vocabulary a beam.
+    """
+
+    usual_tokens = (24_576, 262_144)
+
+    def __init__(self, model: LoadedModel, limits: Limits | None, planner: SentinelPlanner, n_beams: int) -> None:
+        super().__init__(model, limits)
+        self._planner = planner
+        self._n_beams = n_beams
+        self._end_ids = end_ids(model)
+
+    def answers(self, questions: Sequence[Question]) -> list[list[Generated]]:
+        """Return distinct spans in the order of beams, or why there are none."""
+        sources = sentinel_sources(self.model, self._planner, questions, 1 + NEW_TOKENS)
+        searches = {source: _Search(source) for source in sources if isinstance(source, tuple)}
+        with self.model.computing():
+            for batch in self.batches(list(searches.values()), self._size) if searches else ():
+                self.halving(batch, self._search)
+        return [
+            self._answers(searches[one].finished) if isinstance(one, tuple) else [Generated(1, one)] for one in sources
+        ]
+
+    def _size(self, one: _Search) -> tuple[int, int]:
+        return self._n_beams * (len(one.source) + NEW_TOKENS), 1
+
+    def _answers(self, beams: list[tuple[float, Said]]) -> list[Generated]:
+        """The first distinct spans of finished beams."""
+        if not all(math.isfinite(score) for score, _ in beams) or not beams:
+            return [Generated(1, "not_finite")]
+        start = self._planner.start_id
+        spans = [span_of(decoded(self.model, (start, *said.tokens), is_raw=True)) for _, said in beams]
+        n_unclosed = sum(span is None for span in spans)
+        firsts: dict[str, int] = {}
+        for at, span in enumerate(spans):
+            if span is not None:
+                firsts.setdefault(span, at)
+        chosen: list[tuple[str | None, int]] = [*firsts.items()][:N_SPANS] or [(None, 0)]
+        return [
+            replace(self._told(rank, span, beams[at][1]), score=beams[at][0], n_unclosed=n_unclosed)
+            for rank, (span, at) in enumerate(chosen, 1)
+        ]
+
+    def _told(self, rank: int, span: str | None, said: Said) -> Generated:
+        stopped: Stopped = "end_token" if said.tokens[-1] in self._end_ids else "length"
+        return told(self.model, said, span, stopped if span is None else "closing_sentinel", rank)
+
+    def _search(self, batch: list[_Search]) -> None:
+        is_fixed = self.limits.has_fixed_shapes
+        shape = self.shape([self._size(one) for one in batch])
+        length = shape.length // self._n_beams if is_fixed else max(len(one.source) for one in batch)
+        steps = Steps(self.model)
+        steps.encode(*self.padded([one.source for one in batch], Shape(shape.n_rows, length)))
+        found = [_Search(one.source) for one in batch]  # kept only when memory was enough for all of the batch
+        running = _Running([*found, *[None] * (shape.n_rows - len(found))], self._n_beams, self._end_ids, is_fixed)
+        ids = self.tensor([self._planner.start_id] * shape.n_rows)
+        for left in reversed(range(NEW_TOKENS)):
+            n_rows = len(ids)
+            going = running.advance(steps(ids[:, None]).log_softmax(-1), is_last=left == 0)
+            if going is None:
+                break
+            rows, ids = self.tensor(going[0]), self.tensor(going[1])
+            steps.reorder(rows, has_same_sources=len(rows) == n_rows)
+        for one, other in zip(batch, found, strict=True):
+            one.finished = other.finished
+
+
+class _Running:
+    """The running beams of a batch, equally many a question."""
+
+    def __init__(self, searches: list[_Search | None], n_beams: int, end_ids: frozenset[int], keeps_done: bool) -> None:
+        self._searches = searches  # None: done, or there to fill the batch
+        self._n_beams = n_beams
+        self._end_ids = sorted(end_ids)
+        self._keeps_done = keeps_done
+        self._sums = torch.zeros(len(searches), 1)
+        self._tokens = np.zeros((len(searches), 1, 0), np.int64)
+        self._log_probs = np.zeros((len(searches), 1, 0))
+
+    def advance(self, lines: torch.Tensor, *, is_last: bool) -> tuple[list[int], list[int]] | None:
+        """Add a token to all beams.
+
+        Args:
+            lines: log-probabilities, one line a beam.
+            is_last: whether all that goes on is finished by its length.
+
+        Returns:
+            The rows that go on, and their tokens; None if all questions are done.
+        """
+        n_items, n_running = self._sums.shape
+        n_vocabulary = lines.shape[-1]
+        sums = lines.view(n_items, n_running, -1) + self._sums[:, :, None].to(lines)
+        values, places = best(sums.view(n_items, -1), (1 + max(1, len(self._end_ids))) * self._n_beams)
+        gains = lines.view(n_items, -1).gather(1, places).double().cpu().numpy()[:, :, None]
+        chosen = (places % n_vocabulary).cpu().numpy()
+        items, parents = np.arange(n_items)[:, None], (places // n_vocabulary).cpu().numpy()
+        tokens = np.concatenate((self._tokens[items, parents], chosen[:, :, None]), 2)
+        log_probs = np.concatenate((self._log_probs[items, parents], gains), 2)
+        ends = np.isin(chosen, self._end_ids)
+        for item, search in enumerate(self._searches):
+            if search is not None:
+                finished = np.flatnonzero((ends[item] | is_last)[: self._n_beams])
+                search.finish(tokens[item, finished].tolist(), log_probs[item, finished].tolist(), self._n_beams)
+                if len(search.finished) == self._n_beams or np.isnan(gains[item]).any():
+                    self._searches[item] = None
+        kept = [item for item, search in enumerate(self._searches) if search is not None]
+        if is_last or not kept:
+            return None
+        items = (np.arange(n_items) if self._keeps_done else np.array(kept))[:, None]
+        going = np.argsort(ends, kind="stable")[items[:, 0], : min(self._n_beams, (~ends).sum(1).min())]
+        self._searches = [self._searches[item] for item in items[:, 0]]
+        self._sums = values.cpu()[items, going]
+        self._tokens, self._log_probs = tokens[items, going], log_probs[items, going]
+        return (items * n_running + parents[items, going]).ravel().tolist(), chosen[items, going].ravel().tolist()
