@@ -14,8 +14,8 @@ from tempkb.scores.kinds import SCORES, Asker, Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tempkb.models.batching import Limits
     from tempkb.models.loading import LoadedModel
+    from tempkb.models.packing import Limits
 
 
 class _Generations(Kind):
@@ -60,7 +60,9 @@ class _Generations(Kind):
         """Return a decoder of questions."""
         from tempkb.models.decoding.decoder import Decoder
 
-        return Decoder(model, template, limits).stream
+        decoder = Decoder(model, template, limits)
+        about = {"template_sha256": decoder.template_sha256, "template_states_date": decoder.states_date}
+        return Asker(decoder.stream, {name: value for name, value in about.items() if value is not None})
 
     def rows(self, model: str, name: str, ids: Sequence[str], answers: Sequence[Any]) -> "pa.Table":
         """Return a row of `generations` for each answer, of which a question may have several."""

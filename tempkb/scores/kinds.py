@@ -1,8 +1,8 @@
 """Kinds of answers that models give, each kept in a table of its own by the same runs: scores, and what models say."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.models.families import TRAITS
@@ -18,10 +18,20 @@ from tempkb.store.tables import Table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tempkb.models.batching import Limits
     from tempkb.models.loading import LoadedModel
+    from tempkb.models.packing import Limits
 
-Asker = Callable[[Iterable[Any]], Iterator[Any]]
+
+class Asker(NamedTuple):
+    """Asks one model in one way.
+
+    Attributes:
+        stream: yields an answer to each thing that is asked, in their order.
+        made_with: what the manifest of the answers says of it, beside what it says of every run.
+    """
+
+    stream: Callable[[Iterable[Any]], Iterator[Any]]
+    made_with: Mapping[str, Any] = {}
 
 
 class Kind(ABC):
@@ -90,7 +100,7 @@ class Kind(ABC):
 
     @abstractmethod
     def asker(self, model: "LoadedModel", template: str, limits: "Limits") -> Asker:
-        """Return what yields an answer to each thing that is asked, in their order."""
+        """Return what asks a model in a way."""
 
     @abstractmethod
     def rows(self, model: str, name: str, ids: Sequence[str], answers: Sequence[Any]) -> "pa.Table":
@@ -163,7 +173,7 @@ class _Scores(Kind):
         """Return a scorer of prompts."""
         from tempkb.models.scoring import Scorer
 
-        return Scorer(model, template, limits).stream
+        return Asker(Scorer(model, template, limits).stream)
 
     def rows(self, model: str, name: str, ids: Sequence[str], answers: Sequence[Any]) -> "pa.Table":
         """Return a row of `prompt_scores` for each score."""

@@ -157,6 +157,7 @@ class _Run:
         self._store, self._row, self._request, self._folder, self._log = store, row, request, folder, log
         self._releases = releases
         self._model: LoadedModel | None = None
+        self._made_with: Mapping[str, Any] = {}
 
     def ask(self, one: Wanted) -> Answered:
         """Ask what is missing in one way, and add it to the table."""
@@ -247,13 +248,14 @@ class _Run:
         shutil.rmtree(folder)
 
     def _ask_shards(self, one: Wanted, name: str, partition: str, shards: Shards) -> None:
-        ask = self._kind.asker(self._loaded(), one.template, self._limits())
+        asker = self._kind.asker(self._loaded(), one.template, self._limits())
+        self._made_with = asker.made_with
         n, done, added_at = shards.n_prompts, 0, time.monotonic()
         said = f"{self._kind.doing} with {self._row['model']} ({name})"
         with self._on_threads(), Meter(said, n, self._log, unit="prompts") as meter:
             for number, ids, asked in shards.unfinished():
                 answers = []
-                for answer in ask(asked):
+                for answer in asker.stream(asked):
                     answers.append(answer)
                     meter.at(done + len(answers))
                 shards.finish(number, self._kind.rows(self._row["model"], name, ids, answers))
@@ -329,6 +331,7 @@ class _Run:
             "threads": self._threads or torch.get_num_threads(),
             "batch_tokens": self._request.batch_tokens,
             "fixed_shapes": self._request.fixed_shapes,
+            **self._made_with,
         }
         return Provenance({**self._digests, **one.inputs}, made_with)
 
