@@ -225,7 +225,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(stor
 
 def die(moment, name):
     """Score in a process of its own, which dies at a moment."""
-    script = "import sys; from tempkb_tests.scores.dying import score_and_die; score_and_die(*sys.argv[1:])"
+    script = "import sys; from tempkb_tests.scores.dying import ask_and_die; ask_and_die(*sys.argv[1:])"
     run_script(script, moment, name, code=9)
 
 
