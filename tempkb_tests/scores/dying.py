@@ -11,7 +11,7 @@ from tempkb.scores import shards
 from tempkb.scores.running import ask_model
 from tempkb.store.store import Store
 
-SHARDS = {"score": 4, "generate": 2}
+SHARDS = {"score": 4, "generate": 1}
 # Which call the process does not survive: the owner, its method, the number of the call, and whether it is done first.
 DEATHS = {
     "behind the plan": (shards.Shards, "plan", 1, True),
