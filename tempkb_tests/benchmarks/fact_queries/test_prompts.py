@@ -13,6 +13,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
+from tempkb.benchmarks.fact_queries import prompt_building
 from tempkb.benchmarks.fact_queries.controls import Change, Controls, Known, Object
 from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts, one_to_one
 from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
@@ -578,3 +579,48 @@ def test_changes_by_the_sets_rule_have_previous_objects_and_controls_as_well(hom
         ("control", "Q104", "Q101"),
         ("control", "Q105", "Q102"),
     }
+
+
+def test_spells_are_asked_with_a_date_on_which_they_hold_and_dates_on_which_they_do_not(home, monkeypatch):
+    returns = player(
+        3, "Cy", ("Fern", "2019-02-10", "2019-08-20"), ("Fern", "2020-04-01", "2020-10-10"), ("Salt", "2018-01-01", "")
+    )
+    made = release(store := home(returns, BO), windows="2019-01-01..2021-01-01")
+    rows = rows_of(store, variant="dates")
+    found = {}
+    for row in rows:
+        query, label = row["item_id"].split("@")
+        assert text(row) == f"quarter: {label} {'Bo' if 'Q2_' in query else 'Cy'} plays for |{row['target']}|."
+        assert query.endswith(str(windows_of(made)[row["window_start"]]))
+        found.setdefault((query, row["target_id"]), {}).setdefault(row["role"], set()).add(label)
+    # Of Salt there is no wrong date. Fern holds for the whole of one quarter of either spell.
+    certain = {"Q104": [{"2019-Q2"}, {"2020-Q2", "2020-Q3"}, {"2019-Q1"}], "Q105": [{"2019-Q3", "2019-Q4", *LAST}]}
+    outside = {
+        ("Q3", "Q104"): {"2019-Q4", "2020-Q1"},
+        ("Q2", "Q104"): {"2019-Q3", "2019-Q4", *LAST},
+        ("Q2", "Q105"): {"2019-Q1"},
+    }
+    asked_about = set()
+    for (query, target), roles in found.items():
+        subject = query.split("_")[0]
+        (right,) = roles["current"]
+        assert query.endswith(right)
+        assert any(right in some for some in certain[target])
+        wrong = roles["wrong_date"]
+        assert wrong <= outside[subject, target]
+        assert len(wrong) == min(5, len(outside[subject, target]))
+        asked_about.add((subject, target, right))
+    assert {one[:2] for one in asked_about} == set(outside)
+    assert len(asked_about) == 4
+
+    monkeypatch.setattr(prompt_building, "MOST_SPELLS", 2)
+    fewer = release(store, windows="2019-01-01..2021-01-01", seed="7")
+    rows = rows_of(store, variant="dates", release=fewer.name)
+    assert sum(row["role"] == "current" for row in rows) == 2
+
+
+LAST = ("2020-Q1", "2020-Q2", "2020-Q3", "2020-Q4")
+
+
+def windows_of(made):
+    return {window.start: window.label for window in made.design.windows()}
