@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from tempkb.errors import SettingsError
 from tempkb.options import Words
@@ -51,7 +51,7 @@ def read_said(folder: Path, name: str) -> Said:
     path = said_path(folder, name)
     try:
         entry = json.loads(path.read_text("utf-8"))
-        said = Said(dict(entry["words"]), *(tuple(map(dict, entry[name])) for name in get_args(Noted)))
+        said = Said(dict(entry["words"]), *(tuple(map(dict, entry.get(name, ()))) for name in get_args(Noted)))
         if entry["name"] == name and entry["sum"] == _sum_of(name, said):
             return said
     except FileNotFoundError:
@@ -83,7 +83,7 @@ def change_said(folder: Path, name: str, change: Callable[[Said], Said]) -> None
         before = read_said(folder, name)
         after = change(before)
         if after != before:
-            entry = {"name": name, **asdict(after), "sum": _sum_of(name, after)}
+            entry = {"name": name, **_as_json(after), "sum": _sum_of(name, after)}
             replace_whole(said_path(folder, name), json.dumps(entry, indent=1).encode() + b"\n")
 
 
@@ -136,4 +136,9 @@ def _without(asked: tuple[Words, ...], release: str) -> tuple[Words, ...]:
 
 
 def _sum_of(name: str, said: Said) -> str:
-    return hashlib.sha256(json.dumps([name, asdict(said)], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([name, _as_json(said)], sort_keys=True).encode()).hexdigest()
+
+
+def _as_json(said: Said) -> dict[str, Any]:
+    """What a file holds; linkers, and models that were never asked to say something, have nothing of that kind."""
+    return {key: value for key, value in asdict(said).items() if value or key != "generated"}
