@@ -511,6 +511,16 @@ def _half(rows):
     rows.remove(_first(rows, role="control", variant="undated", item_id="Q1_P54_2019-Q3"))
 
 
+def _holds(rows):
+    row = _first(rows, role="wrong_date")
+    query, date = row["item_id"].split("@")
+    row["item_id"], row["left_context"] = f"{query}@2019-Q3", row["left_context"].replace(date, "2019-Q3")
+
+
+def _other_date(rows):
+    _first(rows, role="wrong_date")["left_context"] = "quarter: 2019-Q4 Ada plays for "
+
+
 def _other_id(rows):
     rows[0]["prompt_id"] = "0" * 32
 
@@ -524,6 +534,8 @@ FAULTS = (
     (_never, "previous_objects_have_left"),
     (_own, "controls_are_of_others"),
     (_half, "controls_are_of_others"),
+    (_holds, "wrong_dates_are_wrong"),
+    (_other_date, "wrong_dates_are_wrong"),
     (_other_id, "ids_are_those_of_the_texts"),
 )
 
@@ -534,14 +546,16 @@ def test_each_promise_notices_its_fault(home):
     made = release(store, windows="2019-01-01..2020-01-01")
     for one in OF_DYNAMIC.values():
         assert broken(store, one, [made.name]) == [], one.name
-    whole = rows_of(store, window_start="2019-07-01")
     for fault, promise in FAULTS:
+        day = "2019-10-01" if promise == "wrong_dates_are_wrong" else "2019-07-01"
+        whole = rows_of(store, window_start=day)
         rows = [dict(row) for row in whole]
         fault(rows)
-        rows.sort(key=lambda row: (row["item_id"], row["target_id"], row["variant"]))
-        changed = pa.Table.from_pylist(rows, DYNAMIC_TEMPLAMA_PROMPTS.schema)
-        store.write(DYNAMIC_TEMPLAMA_PROMPTS, f"{made.name}.2019-07-01", [changed], Provenance())
-        assert broken(store, OF_DYNAMIC[promise], [made.name]), fault.__name__
+        for written, is_broken in ((rows, True), (whole, False)):
+            written.sort(key=lambda row: (row["item_id"], row["target_id"], row["variant"]))
+            changed = pa.Table.from_pylist(written, DYNAMIC_TEMPLAMA_PROMPTS.schema)
+            store.write(DYNAMIC_TEMPLAMA_PROMPTS, f"{made.name}.{day}", [changed], Provenance())
+            assert bool(broken(store, OF_DYNAMIC[promise], [made.name])) == is_broken, fault.__name__
 
 
 @pytest.mark.slow
