@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tempkb.store.tables import Column, Family, Rule, Table, View
 from tempkb.store.types import DATE, STRING
 
-ROLES = ("current", "previous", "control", "candidate")
+ROLES = ("current", "previous", "control", "candidate", "wrong_date")
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ def prompts_table(
     *,
     partitioned_by: str = "release",
     partition_columns: tuple[str, ...] = ("release",),
+    code_version: str = "1",
 ) -> Table:
     """Declare the table of a benchmark's prompts.
 
@@ -86,6 +87,7 @@ def prompts_table(
         cluster: what `cluster_id` refers to.
         partitioned_by: what one partition holds, in words.
         partition_columns: columns with one value in a partition.
+        code_version: see `Table`.
     """
     names = ", ".join(f"'{name}'" for name in variants)
     roles = ", ".join(f"'{name}'" for name in ROLES)
@@ -106,8 +108,8 @@ def prompts_table(
             Column(
                 "role",
                 STRING,
-                "current (right in the window), previous (was right in the window before), control (of another item) "
-                "or candidate (of a closed set)",
+                "current (right in the window), previous (was right in the window before), control (of another item), "
+                "candidate (of a closed set) or wrong_date (asked about a window in which it is not right)",
             ),
             Column(
                 "stands_for_id",
@@ -121,6 +123,7 @@ def prompts_table(
         family=Family.RELEASE,
         partitioned_by=partitioned_by,
         partition_columns=partition_columns,
+        code_version=code_version,
         persist="view",
         rules=(
             Rule("known_variant", "the variant has a known value", f"variant NOT IN ({names})"),

@@ -13,15 +13,17 @@ from tempkb.windows import Granularity
 
 UNDATED, NO_SUBJECT = "undated", "no_subject"
 OBJECT_LAST, NO_SUBJECT_OBJECT_LAST = "object_last", "no_subject_object_last"
-DATED = "dated"
+DATED, DATES = "dated", "dates"
 VARIANTS: Mapping[str, str] = {
     UNDATED: "the query as it is",
     NO_SUBJECT: "the query with a noun in place of its subject",
     OBJECT_LAST: "for a query that begins with its answer, another wording that ends with it",
     NO_SUBJECT_OBJECT_LAST: "that wording with a noun in place of its subject",
     DATED: "the query after its date",
+    DATES: "the query of a spell after a date on which the object holds (role current), and after dates on which it "
+    "does not (wrong_date)",
 }
-"""The meaning of each variant; `dated`, which is not scored by default, comes last."""
+"""The meaning of each variant; `dated` and `dates`, which are not scored by default, come last."""
 _N_DEFAULT = 4
 # Candidates of a closed set are asked about queries that have no answer of their own.
 _OF_FACTS = "role <> 'candidate'"
