@@ -64,7 +64,7 @@ class Recall(Packer):
     """Searches by beams. A batch holds as many questions as its tokens allow: beams x (source + 32 tokens) each.
 
     The memory of a batch is that of keys and values of so many tokens, twice while they are put in a new order, and of
-    three times the vocabulary a beam.
+    four numbers a beam and token of the vocabulary. `batch_tokens` are those of a single beam.
     """
 
     usual_tokens = (24_576, 262_144)
@@ -73,6 +73,7 @@ class Recall(Packer):
         super().__init__(model, limits)
         self._planner = planner
         self._n_beams = n_beams
+        self.batch_tokens = max(1, self.batch_tokens // n_beams)
         self._end_ids = end_ids(model)
 
     def answers(self, questions: Sequence[Question]) -> list[list[Generated]]:
@@ -87,22 +88,23 @@ class Recall(Packer):
         ]
 
     def _size(self, one: _Search) -> tuple[int, int]:
-        return self._n_beams * (len(one.source) + NEW_TOKENS), 1
+        return len(one.source) + NEW_TOKENS, 1
 
     def _answers(self, beams: list[tuple[float, Said]]) -> list[Generated]:
         """The first distinct spans of finished beams."""
         if not all(math.isfinite(score) for score, _ in beams) or not beams:
             return [Generated(1, "not_finite")]
         start = self._planner.start_id
-        spans = [span_of(decoded(self.model, (start, *said.tokens), is_raw=True)) for _, said in beams]
+        raws = [decoded(self.model, (start, *said.tokens), is_raw=True) for _, said in beams]
+        spans = list(map(span_of, raws))
         n_unclosed = sum(span is None for span in spans)
-        firsts: dict[str, int] = {}
+        firsts: dict[str | None, int] = {}
         for at, span in enumerate(spans):
             if span is not None:
                 firsts.setdefault(span, at)
-        chosen: list[tuple[str | None, int]] = [*firsts.items()][:N_SPANS] or [(None, 0)]
+        chosen = list(firsts.items())[:N_SPANS] or [(None, 0)]
         return [
-            replace(self._told(rank, span, beams[at][1]), score=beams[at][0], n_unclosed=n_unclosed)
+            replace(self._told(rank, span, beams[at][1]), raw_text=raws[at], score=beams[at][0], n_unclosed=n_unclosed)
             for rank, (span, at) in enumerate(chosen, 1)
         ]
 
@@ -113,7 +115,7 @@ class Recall(Packer):
     def _search(self, batch: list[_Search]) -> None:
         is_fixed = self.limits.has_fixed_shapes
         shape = self.shape([self._size(one) for one in batch])
-        length = shape.length // self._n_beams if is_fixed else max(len(one.source) for one in batch)
+        length = shape.length if is_fixed else max(len(one.source) for one in batch)
         steps = Steps(self.model)
         steps.encode(*self.padded([one.source for one in batch], Shape(shape.n_rows, length)))
         found = [_Search(one.source) for one in batch]  # kept only when memory was enough for all of the batch

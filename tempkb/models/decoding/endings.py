@@ -2,13 +2,14 @@
 
 A text that continues a question ends at the first of these places:
 
-- **line end**: where nothing precedes it, the answer is empty.
+- **line end**: the first; where nothing precedes it, the answer is empty.
 - **right context**: where the text goes on as the question does behind its gap. What is looked for is the right
   context, or its first 16 characters; where it begins with a mark other than a period (a comma, a bracket), that mark
-  before a blank or the end of all. A right context that begins with a period says no more than that the sentence ends.
+  before a blank or the end of the line. A right context that begins with a period says no more than that the sentence
+  ends.
 - **sentence end**: a period, question or exclamation mark (and quotes or brackets that close behind it) before a blank
-  or the end of all. It is none before a lower-case letter (`Acme Inc. of Rome`, `Yahoo! and`), and a period is none,
-  but for the end of all,
+  or the end of the line. It is none before a lower-case letter (`Acme Inc. of Rome`, `Yahoo! and`), and a period is
+  none, but for the end of the line,
 
   - behind a single letter (`J. K. Rowling`, `John F. Kennedy`),
   - behind letters with periods between them that begin the answer (`A.C. Milan`, `U.S. Steel`),
@@ -16,11 +17,12 @@ A text that continues a question ends at the first of these places:
 
   So `Juventus F.C. The club` ends before `The`, and `Sammy Davis Jr. He` before `He`.
 
-The period that ends a sentence is not the answer's, unless it belongs to an abbreviation: letters with periods between
-them, a single letter, `Jr.`, `Sr.`, `Inc.`, `Ltd.`, `Co.`, `Corp.`, `Bros.`, and titles. Whether the text goes on
-decides, so one more word may be needed than the answer has.
+The mark that ends a sentence is not the answer's, unless something closes behind it, or it is the period of an
+abbreviation: letters with periods between them, a single letter, `Jr.`, `Sr.`, `Inc.`, `Ltd.`, `Co.`, `Corp.`, `Bros.`,
+and titles. Whether the text goes on decides, so one more word may be needed than the answer has.
 """
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -58,8 +60,15 @@ def ending(text: str, right: str, *, is_all: bool) -> Ending | None:
     >>> ending(" Paris.", ".", is_all=False) is None  # "Paris.com" would be another name
     True
     """
-    found = [one for one in (_line(text), _right(text, right, is_all=is_all), _sentence(text, is_all=is_all)) if one]
-    return min(found, key=lambda one: (one.end, one.stop), default=None)
+    line = _LINE_END.search(text)
+    shown = text[: line.start()] if line else text
+    is_over = is_all or line is not None
+    sentence, pending = _sentence(shown, is_over=is_over)
+    found = [one for one in (sentence, _right(shown, right, is_over=is_over)) if one]
+    if line:
+        found.append(Ending(line.start(), line.end(), "line_end"))
+    first = min(found, key=lambda one: (one.end, one.stop), default=None)
+    return first if first and first.end <= pending else None
 
 
 def without_period(text: str) -> str:
@@ -71,37 +80,34 @@ def without_period(text: str) -> str:
     return text[:-1] if text.endswith(".") and not _is_abbreviated(text[:-1]) else text
 
 
-def _line(text: str) -> Ending | None:
-    found = _LINE_END.search(text)
-    return Ending(found.start(), found.end(), "line_end") if found else None
-
-
-def _right(text: str, right: str, *, is_all: bool) -> Ending | None:
+def _right(text: str, right: str, *, is_over: bool) -> Ending | None:
     right = right.rstrip()
     core = right.lstrip()
     if not core or core[0] == ".":
         return None
     first = len(text) - len(text.lstrip())
     if not core[0].isalnum():
-        pattern = re.escape(core[0]) + (r"(?=\s|\Z)" if is_all else r"(?=\s)")
+        pattern = re.escape(core[0]) + (r"(?=\s|\Z)" if is_over else r"(?=\s)")
     else:
         pattern = (r"\s+" if right != core else "") + re.escape(core[:_N_RIGHT])
     found = re.compile(pattern).search(text, first)
     return Ending(found.start(), found.end(), "right_context") if found else None
 
 
-def _sentence(text: str, *, is_all: bool) -> Ending | None:
+def _sentence(text: str, *, is_over: bool) -> tuple[Ending | None, float]:
+    """Where the first sentence ends, and from where on it is undecided whether one does."""
     for found in _SENTENCE_END.finditer(text):
         rest = text[found.end() :].lstrip()
-        if not rest and not is_all:
-            return None
+        if not rest and not is_over:
+            return None, found.start()
         mark = found.group().rstrip("\"'”’»)]")
         before = text[: found.start()]
         if rest and (rest[0].islower() or (mark == "." and _goes_on(before))):
             continue
-        end = found.end() if mark == "." and _is_abbreviated(before) else found.start()
-        return Ending(end, found.end(), "sentence_end")
-    return None
+        is_kept = mark != found.group() or (mark == "." and _is_abbreviated(before))
+        end = found.end() if is_kept else found.start()
+        return Ending(end, found.end(), "sentence_end"), math.inf
+    return None, math.inf
 
 
 def _goes_on(before: str) -> bool:
