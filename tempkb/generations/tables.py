@@ -16,6 +16,8 @@ STATUSES = {
     "not_finite": "the model gave NaN or an infinity",
 }
 ANSWERED = "answered"
+UNMEASURED = ("too_long", "no_left_context", "not_alignable", "not_finite")
+"""Statuses of questions that a model could not be asked. Of all others what it said is measured, nothing counts as wrong."""
 STOPPED = {
     "end_token": "the model ended the text",
     "sentence_end": "the sentence",

@@ -3,7 +3,7 @@
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPTS, ECBD_RELEASES, TARGET_ID
 from tempkb.benchmarks.ecbd.variants import VARIANTS
 from tempkb.benchmarks.prompting import Prompting, Way
-from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Part, Reading
+from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Judging, Part, Reading
 from tempkb.sql_estimates.aggregates import ALL, end_of_window, window_of
 from tempkb.sql_estimates.clustered_sql import EXP, MEAN, estimates
 from tempkb.store.quoting import literal
@@ -240,7 +240,23 @@ _AGGREGATE = Aggregate(
     has_years=True,
 )
 
+# Of many entities no more than the year of their origin is known. Popular ones are not chosen by it.
+_ANSWERS = Part(
+    f"""
+    SELECT release, cloze_id AS item_id, {literal(TARGET_ID)} AS target_id,
+           CASE subset WHEN 'odie' THEN {window_of("origin_from", "'year'")} END AS window_start, subset,
+           1 AS template_no, [answer] AS names
+    FROM {ECBD_CLOZE.name}
+    """,
+    (ECBD_CLOZE.name,),
+)
+
 READING = Reading(
-    views=(ECBD_RESULTS, ECBD_VARIANTS), aggregate=_AGGREGATE, items=_ITEMS, by_window=_BY_WINDOW, sentences=_SENTENCES
+    views=(ECBD_RESULTS, ECBD_VARIANTS),
+    aggregate=_AGGREGATE,
+    items=_ITEMS,
+    by_window=_BY_WINDOW,
+    sentences=_SENTENCES,
+    judging=Judging(_ANSWERS),
 )
 """What is read of the scores of ECBD's items."""
