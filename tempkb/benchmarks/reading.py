@@ -85,7 +85,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Judging:
-    """Which names are right answers to questions about a benchmark's items. SQL of parts has the columns that are listed.
+    """Which names are right answers to questions about a benchmark's items; SQL of parts has the columns listed here.
 
     Attributes:
         answers: release, item_id, target_id, names (label, then aliases), window_start (null if the item has none),

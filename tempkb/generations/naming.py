@@ -16,7 +16,9 @@ NAMES = {
 """What an answer names, with its meaning."""
 
 
-def named(answer: str | None, new: Iterable[str], old: Iterable[str], others: Iterable[str] = ()) -> str:
+def named(
+    answer: str | None, new: Iterable[str], old: Iterable[str], others: Iterable[str] = (), *, runs_on: bool = False
+) -> str:
     """Return what an answer names: one of `NAMES`. Names are equal if they are once normalised (`normalised`).
 
     Args:
@@ -24,16 +26,24 @@ def named(answer: str | None, new: Iterable[str], old: Iterable[str], others: It
         new: label and aliases of the object that came.
         old: likewise of the one that left.
         others: likewise of other objects of the subject.
+        runs_on: whether the model continues a text and may say more than a name, so that it is enough that the answer
+            begins with one; of several the longest counts.
+
+    >>> named("Reed Town and its hall", ["Reed", "Salt"], ["Reed Town"], runs_on=True)
+    'old'
     """
     if answer is None:
         return NONE
     said = _comparable(answer)
-    is_new, is_old = (said in map(_comparable, names) for names in (new, old))
-    if is_new and is_old:
+    found = {
+        kind: [name for name in map(_comparable, names) if said == name or (runs_on and said.startswith(f"{name} "))]
+        for kind, names in ((NEW, new), (OLD, old), (OTHER_OBJECT, others))
+    }
+    longest = max((name for names in found.values() for name in names), key=len, default="")
+    kinds = [kind for kind, names in found.items() if longest in names]
+    if NEW in kinds and OLD in kinds:
         return AMBIGUOUS
-    if is_new or is_old:
-        return NEW if is_new else OLD
-    return OTHER_OBJECT if said in map(_comparable, others) else OTHER_NAME
+    return kinds[0] if kinds else OTHER_NAME
 
 
 def _comparable(name: str) -> str:

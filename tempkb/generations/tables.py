@@ -17,7 +17,7 @@ STATUSES = {
 }
 ANSWERED = "answered"
 UNMEASURED = ("too_long", "no_left_context", "not_alignable", "not_finite")
-"""Statuses of questions that a model could not be asked. Of all others what it said is measured, nothing counts as wrong."""
+"""Statuses of questions that a model could not be asked. Of all others what it said is measured."""
 STOPPED = {
     "end_token": "the model ended the text",
     "sentence_end": "the sentence",

@@ -5,6 +5,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.models.tables import MODELS
+from tempkb.results import judged_tables
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, FLOAT64, INT32, INT64, STRING
@@ -265,7 +266,7 @@ LINKING_EFFECTS = Table(
     ),
 )
 
-TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS)
+TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS, *judged_tables.TABLES)
 
 _SCORED = (
     MODELS.name,
@@ -283,5 +284,6 @@ MADE_FROM = {
     KNOWS.name: _SCORED,
     DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
     LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
+    **judged_tables.MADE_FROM,
 }
 """From which tables each table of results is made."""

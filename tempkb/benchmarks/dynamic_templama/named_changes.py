@@ -48,7 +48,8 @@ CHANGES_AND_NAMES = Part(
     FROM changes AS c
     JOIN named AS new ON new.release = c.release AND new.object_id = c.new_object_id
     JOIN named AS old ON old.release = c.release AND old.object_id = c.old_object_id
-    LEFT JOIN others AS o USING (release, item_id, new_object_id, old_object_id)
+    LEFT JOIN others AS o ON o.release = c.release AND o.item_id = c.item_id AND o.new_object_id = c.new_object_id
+        AND o.old_object_id = c.old_object_id
     LEFT JOIN placebos AS placebo_new ON placebo_new.release = c.release AND placebo_new.item_id = c.item_id
         AND placebo_new.stands_for_id = c.new_object_id
     LEFT JOIN placebos AS placebo_old ON placebo_old.release = c.release AND placebo_old.item_id = c.item_id

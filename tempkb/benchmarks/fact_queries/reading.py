@@ -1,7 +1,7 @@
 """SQL of what is read of scores of facts, for the benchmarks that ask for facts."""
 
-from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.fact_queries.prompts import OBJECT_LAST, UNDATED
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.reading import NUMBERS, SCORES, Part
 from tempkb.sql_estimates.aggregates import end_of_window
