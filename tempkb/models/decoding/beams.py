@@ -75,6 +75,8 @@ class Recall(Packer):
         self._n_beams = n_beams
         self.batch_tokens = max(1, self.batch_tokens // n_beams)
         self._end_ids = end_ids(model)
+        # For many rows of one token each, plain products are two to three times as fast as other implementations.
+        model.module.set_attn_implementation("eager")
 
     def answers(self, questions: Sequence[Question]) -> list[list[Generated]]:
         """Return distinct spans in the order of beams, or why there are none."""
@@ -123,7 +125,7 @@ class Recall(Packer):
         ids = self.tensor([self._planner.start_id] * shape.n_rows)
         for left in reversed(range(NEW_TOKENS)):
             n_rows = len(ids)
-            going = running.advance(steps(ids[:, None]).log_softmax(-1), is_last=left == 0)
+            going = running.advance(steps(ids[:, None]), is_last=left == 0)
             if going is None:
                 break
             rows, ids = self.tensor(going[0]), self.tensor(going[1])
@@ -144,21 +146,23 @@ class _Running:
         self._tokens = np.zeros((len(searches), 1, 0), np.int64)
         self._log_probs = np.zeros((len(searches), 1, 0))
 
-    def advance(self, lines: torch.Tensor, *, is_last: bool) -> tuple[list[int], list[int]] | None:
+    def advance(self, logits: torch.Tensor, *, is_last: bool) -> tuple[list[int], list[int]] | None:
         """Add a token to all beams.
 
         Args:
-            lines: log-probabilities, one line a beam.
+            logits: one line a beam.
             is_last: whether all that goes on is finished by its length.
 
         Returns:
             The rows that go on, and their tokens; None if all questions are done.
         """
         n_items, n_running = self._sums.shape
-        n_vocabulary = lines.shape[-1]
-        sums = lines.view(n_items, n_running, -1) + self._sums[:, :, None].to(lines)
+        n_vocabulary = logits.shape[-1]
+        totals = logits.logsumexp(-1).view(n_items, n_running)
+        sums = logits.view(n_items, n_running, -1) + (self._sums.to(totals) - totals)[:, :, None]
         values, places = best(sums.view(n_items, -1), (1 + max(1, len(self._end_ids))) * self._n_beams)
-        gains = lines.view(n_items, -1).gather(1, places).double().cpu().numpy()[:, :, None]
+        of_parents = totals.gather(1, places // n_vocabulary)
+        gains = (logits.view(n_items, -1).gather(1, places) - of_parents).double().cpu().numpy()[:, :, None]
         chosen = (places % n_vocabulary).cpu().numpy()
         items, parents = np.arange(n_items)[:, None], (places // n_vocabulary).cpu().numpy()
         tokens = np.concatenate((self._tokens[items, parents], chosen[:, :, None]), 2)
