@@ -63,8 +63,8 @@ class _Search:
 class Recall(Packer):
     """Searches by beams. A batch holds as many questions as its tokens allow: beams x (source + 32 tokens) each.
 
-    The memory of a batch is that of keys and values of so many tokens, twice while they are put in a new order, and of
-    four numbers a beam and token of the vocabulary. `batch_tokens` are those of a single beam.
+    The memory of a batch is that of keys and values of so many tokens, of one layer twice, and of three numbers a beam
+    and token of the vocabulary. `batch_tokens` are those of a single beam.
     """
 
     usual_tokens = (24_576, 262_144)

@@ -53,10 +53,11 @@ def test_masks_are_filled_by_the_beam_of_the_definition(name, way, n_beams):
             assert (one.text, one.stopped) == (said if one.status == "answered" else None, "mask_count")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["roberta", "bert_cased"])
 def test_samples_are_those_of_the_definition(name):
     model, question = tiny(name), QUESTIONS[0]
-    together = Decoder(model, "paper", SMALL).answer(QUESTIONS[:4])
+    together = Decoder(model, "paper", SMALL).answer(QUESTIONS[:2])
     before, behind = arounds(name, question)
     expected = oracle.mask_samples(
         model.module, model.tokenizer.mask_token_id, before, behind, lambda m: draws(question, m)
