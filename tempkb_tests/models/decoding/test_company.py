@@ -154,6 +154,24 @@ def test_what_is_not_finite_is_a_status_of_its_own_question():
     assert (other.text, other.log_prob_nats, other.token_log_probs) == (None, None, ())
 
 
+def test_beams_of_other_questions_go_on_where_one_is_not_finite():
+    """Ten questions, of which one has numbers: as many rows before its beams as with them."""
+    model = talking_t5("float32", 2)
+    expected = Decoder(model, "recall_beam10").answer([QUESTIONS[0]])
+    bad = [Question(f"Paris{'s' * number} lives in ", ".") for number in range(9)]
+    n_source = len(model.tokenizer(f"{QUESTIONS[0].left}<extra_id_0>{QUESTIONS[0].right}").input_ids)
+
+    def spoil(module, arguments, named, given):
+        given.last_hidden_state[named["attention_mask"].sum(1) != n_source] = float("nan")
+        return given
+
+    handle = model.module.get_encoder().register_forward_hook(spoil, with_kwargs=True)
+    found = Decoder(model, "recall_beam10", Limits(batch_tokens=10**6)).answer([*bad, QUESTIONS[0]])
+    handle.remove()
+    assert [answers[0].status for answers in found[:-1]] == ["not_finite"] * 9
+    require_alike(found[-1:], expected)
+
+
 def test_a_gap_in_a_word_is_not_alignable():
     (answer,) = Decoder(tiny("bert_cased")).answer([Question("The word un", "happy is here.")])[0:1][0]
     assert answer.status == "not_alignable"
