@@ -63,8 +63,8 @@ class _Search:
 class Recall(Packer):
     """Searches by beams. A batch holds as many questions as its tokens allow: beams x (source + 32 tokens) each.
 
-    The memory of a batch is that of keys and values of so many tokens, twice while they are put in a new order, and of
-    four numbers a beam and token of the vocabulary. `batch_tokens` are those of a single beam.
+    The memory of a batch is that of keys and values of so many tokens, of one layer twice, and of three numbers a beam
+    and token of the vocabulary. `batch_tokens` are those of a single beam.
     """
 
     usual_tokens = (24_576, 262_144)
@@ -75,6 +75,8 @@ class Recall(Packer):
         self._n_beams = n_beams
         self.batch_tokens = max(1, self.batch_tokens // n_beams)
         self._end_ids = end_ids(model)
+        # For many rows of one token each, plain products are two to three times as fast as other implementations.
+        model.module.set_attn_implementation("eager")
 
     def answers(self, questions: Sequence[Question]) -> list[list[Generated]]:
         """Return distinct spans in the order of beams, or why there are none."""
@@ -122,14 +124,22 @@ class Recall(Packer):
         running = _Running([*found, *[None] * (shape.n_rows - len(found))], self._n_beams, self._end_ids, is_fixed)
         ids = self.tensor([self._planner.start_id] * shape.n_rows)
         for left in reversed(range(NEW_TOKENS)):
-            n_rows = len(ids)
-            going = running.advance(steps(ids[:, None]).log_softmax(-1), is_last=left == 0)
+            going = running.advance(steps(ids[:, None]), is_last=left == 0)
             if going is None:
                 break
-            rows, ids = self.tensor(going[0]), self.tensor(going[1])
-            steps.reorder(rows, has_same_sources=len(rows) == n_rows)
+            ids = self.tensor(going.tokens)
+            steps.reorder(self.tensor(going.rows), has_same_sources=going.has_same_sources)
         for one, other in zip(batch, found, strict=True):
             one.finished = other.finished
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """Which rows go on, with which tokens, and whether each takes the place of one of its own question."""
+
+    rows: list[int]
+    tokens: list[int]
+    has_same_sources: bool
 
 
 class _Running:
@@ -144,38 +154,55 @@ class _Running:
         self._tokens = np.zeros((len(searches), 1, 0), np.int64)
         self._log_probs = np.zeros((len(searches), 1, 0))
 
-    def advance(self, lines: torch.Tensor, *, is_last: bool) -> tuple[list[int], list[int]] | None:
-        """Add a token to all beams.
+    def advance(self, logits: torch.Tensor, *, is_last: bool) -> _Going | None:
+        """Add a token to all beams; return what goes on, or None if all questions are done.
 
         Args:
-            lines: log-probabilities, one line a beam.
+            logits: one line a beam.
             is_last: whether all that goes on is finished by its length.
-
-        Returns:
-            The rows that go on, and their tokens; None if all questions are done.
         """
         n_items, n_running = self._sums.shape
-        n_vocabulary = lines.shape[-1]
-        sums = lines.view(n_items, n_running, -1) + self._sums[:, :, None].to(lines)
+        n_vocabulary = logits.shape[-1]
+        totals = logits.logsumexp(-1).view(n_items, n_running)
+        sums = logits.view(n_items, n_running, -1) + (self._sums.to(totals) - totals)[:, :, None]
         values, places = best(sums.view(n_items, -1), (1 + max(1, len(self._end_ids))) * self._n_beams)
-        gains = lines.view(n_items, -1).gather(1, places).double().cpu().numpy()[:, :, None]
+        gains = logits.view(n_items, -1).gather(1, places) - totals.gather(1, places // n_vocabulary)
         chosen = (places % n_vocabulary).cpu().numpy()
         items, parents = np.arange(n_items)[:, None], (places // n_vocabulary).cpu().numpy()
-        tokens = np.concatenate((self._tokens[items, parents], chosen[:, :, None]), 2)
-        log_probs = np.concatenate((self._log_probs[items, parents], gains), 2)
+        self._sums = values.cpu()
+        self._tokens = np.concatenate((self._tokens[items, parents], chosen[:, :, None]), 2)
+        self._log_probs = np.concatenate((self._log_probs[items, parents], gains.double().cpu().numpy()[:, :, None]), 2)
         ends = np.isin(chosen, self._end_ids)
+        self._finish(ends | is_last)
+        return None if is_last else self._go_on(ends, items * n_running + parents, n_running)
+
+    def _finish(self, ends: np.ndarray) -> None:
+        """Keep the beams among the first that are finished; a question with as many as it has beams is done."""
         for item, search in enumerate(self._searches):
-            if search is not None:
-                finished = np.flatnonzero((ends[item] | is_last)[: self._n_beams])
-                search.finish(tokens[item, finished].tolist(), log_probs[item, finished].tolist(), self._n_beams)
-                if len(search.finished) == self._n_beams or np.isnan(gains[item]).any():
-                    self._searches[item] = None
+            if search is None:
+                continue
+            finished = np.flatnonzero(ends[item, : self._n_beams])
+            tokens, log_probs = self._tokens[item, finished].tolist(), self._log_probs[item, finished].tolist()
+            search.finish(tokens, log_probs, self._n_beams)
+            if np.isnan(self._log_probs[item]).any():
+                search.finished = []
+                self._searches[item] = None
+            elif len(search.finished) == self._n_beams:
+                self._searches[item] = None
+
+    def _go_on(self, ends: np.ndarray, rows: np.ndarray, n_running: int) -> _Going | None:
+        """Go on with the first beams that have no end, of questions that are not done."""
         kept = [item for item, search in enumerate(self._searches) if search is not None]
-        if is_last or not kept:
+        if not kept:
             return None
-        items = (np.arange(n_items) if self._keeps_done else np.array(kept))[:, None]
-        going = np.argsort(ends, kind="stable")[items[:, 0], : min(self._n_beams, (~ends).sum(1).min())]
-        self._searches = [self._searches[item] for item in items[:, 0]]
-        self._sums = values.cpu()[items, going]
-        self._tokens, self._log_probs = tokens[items, going], log_probs[items, going]
-        return (items * n_running + parents[items, going]).ravel().tolist(), chosen[items, going].ravel().tolist()
+        n_items = len(self._searches)
+        if self._keeps_done:
+            kept = list(range(n_items))
+        items = np.array(kept)[:, None]
+        n_going = min(self._n_beams, int((~ends).sum(1).min()))
+        going = np.argsort(ends, axis=1, kind="stable")[kept, :n_going]
+        tokens = self._tokens[items, going]
+        self._searches = [self._searches[item] for item in kept]
+        self._sums, self._tokens, self._log_probs = self._sums[items, going], tokens, self._log_probs[items, going]
+        has_same_sources = len(kept) == n_items and n_going == n_running
+        return _Going(rows[items, going].ravel().tolist(), tokens[:, :, -1].ravel().tolist(), has_same_sources)

@@ -2,6 +2,8 @@
 
 import torch
 
+_PIECE = 64  # numbers of which at first only the largest is looked at
+
 
 def best(values: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the largest numbers of each line and their places, the largest first, equal ones by their place.
@@ -13,15 +15,25 @@ def best(values: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     Returns:
         Numbers and places, both [lines, k].
     """
-    k = min(k, values.shape[1])
-    found, places = values.topk(k)
-    # Of numbers equal to the last, topk takes any.
-    is_tied = (values == found[:, -1:]).sum(-1) > (found == found[:, -1:]).sum(-1)
-    for line in is_tied.nonzero().flatten().tolist():
-        above = found[line] > found[line, -1]
-        equal = (values[line] == found[line, -1]).nonzero().flatten()
-        places[line] = torch.cat((places[line][above], equal[: k - int(above.sum())]))
-    places = places.sort(-1).values
-    found = values.gather(1, places)
-    order = torch.sort(found, dim=-1, descending=True, stable=True).indices
-    return found.gather(1, order), places.gather(1, order)
+    n_lines, n = values.shape
+    k = min(k, n)
+    if n % _PIECE or n < 4 * _PIECE * k:
+        return _best(values, k)
+    # Each of the k pieces with the largest maxima has a number at least as large as any of the other pieces.
+    pieces = values.view(n_lines, -1, _PIECE)
+    chosen = _best(pieces.amax(-1), k)[1].sort(-1).values
+    numbers = pieces.gather(1, chosen[:, :, None].expand(-1, -1, _PIECE)).view(n_lines, -1)
+    found, places = _best(numbers, k)
+    return found, chosen.gather(1, places // _PIECE) * _PIECE + places % _PIECE
+
+
+def _best(values: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    found, places = values.topk(min(k + 1, values.shape[1]))
+    # Of equal numbers, topk takes any in any order.
+    for line in (found[:, 1:] == found[:, :-1]).any(-1).nonzero().flatten().tolist():
+        last = found[line, k - 1]
+        above = places[line][found[line] > last].sort().values
+        equal = (values[line] == last).nonzero().flatten()[: k - len(above)]
+        order = torch.sort(values[line, above], descending=True, stable=True).indices
+        places[line, :k] = torch.cat((above[order], equal))
+    return found[:, :k], places[:, :k]

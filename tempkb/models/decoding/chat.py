@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from jinja2 import TemplateError
+
 from tempkb.errors import ModelError
 from tempkb.models.decoding.decoders import CHAT_TOKENS
 from tempkb.models.decoding.generated import Generated, GenerationStatus, Stopped
@@ -53,9 +55,16 @@ class Chat(Continuing):
                 f"The tokenizer of {model.module.config.name_or_path!r} has no chat template, which `causal.chat` "
                 "needs. Ask the model by `causal.greedy`, or name a model that was trained to chat."
             )
-        rendered = [self.prompt(question) for question in _SAMPLES]
+        try:
+            rendered = [self.prompt(question) for question in _SAMPLES]
+            otherwise = [self.prompt(question, _OTHER_DAY) for question in _SAMPLES]
+        except (ValueError, TemplateError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise ModelError(
+                f"The chat template of {model.module.config.name_or_path!r} cannot begin the assistant's turn or leave "
+                f"it open ({said}), which `causal.chat` needs. Ask the model by `causal.greedy`."
+            ) from error
         self.template_sha256 = hashlib.sha256("\0".join(rendered).encode()).hexdigest()
-        otherwise = [self.prompt(question, _OTHER_DAY) for question in _SAMPLES]
         self.states_date = rendered != otherwise or any(map(_YEAR.search, rendered))
         added = model.tokenizer.added_tokens_decoder.values()
         self._special = sorted({str(one) for one in added if one.special} | set(model.tokenizer.all_special_tokens))

@@ -73,6 +73,14 @@ def test_models_without_a_template_are_refused():
         Decoder(tiny("gpt2"), "chat")
 
 
+@pytest.mark.parametrize(
+    "template", ["{{ raise_exception('no assistant, please') }}", "{{ messages[0]['content'] }}", "{% if %}"]
+)
+def test_templates_that_cannot_be_continued_are_refused(template):
+    with pytest.raises(ModelError, match="cannot begin the assistant's turn or leave it open"):
+        Decoder(chat(template), "chat")
+
+
 def test_replies_do_not_depend_on_the_company():
     model = chat(TURNS, "gpt_neo")
     questions = [question for question in QUESTIONS if len(question.left) < 50]
