@@ -64,11 +64,13 @@ def counts(source: str = LINKING_SCORES.name, category: str = "category") -> str
         source: SQL with the rows of `linking_scores`.
         category: SQL of what mentions are grouped by.
     """
+    # In a fixed order, so that equal scores give equal sums.
+    similar = "sum(top_similarity ORDER BY anchor_page_id, start_char)"
     hits = ", ".join(f"count(*) FILTER (rank <= {k}) AS {name}" for k, name in HITS.items())
     return f"""
         SELECT test, {category} AS category, target_page_id AS cluster, count(*) AS n,
                count(*) FILTER (NOT gold_is_candidate) AS n_missing, {hits},
-               count(top_similarity) AS n_similar, coalesce(sum(top_similarity), 0) AS s_similar
+               count(top_similarity) AS n_similar, coalesce({similar}, 0) AS s_similar
         FROM {source} JOIN (SELECT {_TEST}, test FROM tests) USING ({_TEST}) GROUP BY ALL
     """
 

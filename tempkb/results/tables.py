@@ -146,6 +146,19 @@ KNOWS = Table(
     rules=_OF_KNOWN,
 )
 
+_OF_EFFECTS = (
+    Rule(
+        "claim_has_an_interval",
+        "what is claimed has an interval and five seeds",
+        "verdict <> 'no claim' AND (low IS NULL OR n_seeds < 5)",
+    ),
+    Rule(
+        "estimate_is_within",
+        "an interval has two ends, around the estimate",
+        "(low IS NULL) <> (high IS NULL) OR estimate < low OR estimate > high",
+    ),
+)
+
 DEMO_EFFECT = Table(
     name="demo_effect",
     meaning="What tiny models of two cuts know of the changes between them, and contrasts that have to be zero.",
@@ -197,16 +210,7 @@ DEMO_EFFECT = Table(
             "verdict NOT IN ('no claim', CASE expected WHEN 'zero' THEN 'zero is included' ELSE 'shown' END, "
             "CASE expected WHEN 'zero' THEN 'not zero' ELSE 'not shown' END)",
         ),
-        Rule(
-            "claim_has_an_interval",
-            "what is claimed has an interval and five seeds",
-            "verdict <> 'no claim' AND (low IS NULL OR n_seeds < 5)",
-        ),
-        Rule(
-            "estimate_is_within",
-            "an interval has two ends, around the estimate",
-            "(low IS NULL) <> (high IS NULL) OR estimate < low OR estimate > high",
-        ),
+        *_OF_EFFECTS,
         Rule("only_placebos_are_adjusted", "p_holm is of placebos", "expected <> 'zero' AND p_holm IS NOT NULL"),
     ),
 )
@@ -252,16 +256,7 @@ LINKING_EFFECTS = Table(
             "expected NOT IN ('positive', 'within 5 points')",
         ),
         Rule("known_verdict", "the verdict is known", "verdict NOT IN ('shown', 'not shown', 'no claim')"),
-        Rule(
-            "claim_has_an_interval",
-            "what is claimed has an interval and five seeds",
-            "verdict <> 'no claim' AND (low IS NULL OR n_seeds < 5)",
-        ),
-        Rule(
-            "estimate_is_within",
-            "an interval has two ends, around the estimate",
-            "(low IS NULL) <> (high IS NULL) OR estimate < low OR estimate > high",
-        ),
+        *_OF_EFFECTS,
     ),
 )
 
