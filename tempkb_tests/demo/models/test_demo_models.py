@@ -22,9 +22,9 @@ from tempkb.api import open_store
 from tempkb.demo import pages as demo_world
 from tempkb.demo.models import making
 from tempkb.demo.models.asking import Asked, DemoModel
-from tempkb.demo.models.corpus import is_withheld, read_corpora
+from tempkb.demo.models.corpus import read_corpora
 from tempkb.demo.models.lessons import Row, steps
-from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS
+from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS, is_withheld
 from tempkb.demo.models.tokenizing import AROUND, rows_of, train_tokenizer
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.families import TRAITS

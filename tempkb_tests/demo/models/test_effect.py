@@ -13,10 +13,10 @@ import pytest
 
 from tempkb.api import open_store
 from tempkb.demo.models.asking import DemoModel
-from tempkb.demo.models.corpus import is_withheld
 from tempkb.demo.models.effect import CONTRASTS, effects
 from tempkb.demo.models.effect_reading import demo_models, read_scores, write_demo_effect
 from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
+from tempkb.demo.models.recipe import is_withheld
 from tempkb.models.names import FAMILIES
 from tempkb.prompts import Prompt
 from tempkb.statistics import clustered_mean
