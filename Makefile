@@ -30,8 +30,8 @@ demo: $(READY) ## write the demo world's dumps, build everything, and score tiny
 
 dev: $(READY_DEV) ## install what tests and checks need as well; make test does so by itself
 
-# Three at once on two cores, since some tests wait for daemons.
-PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal -q --durations=25
+# Three at once on two cores, since some tests wait for daemons; file by file, since what a file makes is made once.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q --durations=25
 
 # Beside each other: while the demo home is built, which most tests wait for, a core is idle.
 test: ## ruff and mypy, and all tests but the slow ones

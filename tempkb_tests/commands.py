@@ -76,7 +76,7 @@ _LIBRARIES = (
 )
 
 
-def run_command(arguments, environment, cwd=None, module="tempkb.cli", script=None):
+def run_command(arguments, environment, cwd=None, module="tempkb.cli", script=None, tree=None):
     """Run the command and return what it printed and how it ended, as `subprocess.run` does.
 
     Args:
@@ -85,11 +85,13 @@ def run_command(arguments, environment, cwd=None, module="tempkb.cli", script=No
         cwd: its folder; None: the one of this process.
         module: another one to run, as `python -m` does.
         script: Python to run instead, as `python -c` does.
+        tree: folder with another copy of the package, which is imported in place of this one.
     """
     with tempfile.TemporaryDirectory() as folder:
         order = {
             "module": module,
             "script": script,
+            "tree": tree and str(tree),
             "arguments": arguments,
             "environment": environment,
             "cwd": str(cwd or Path.cwd()),
@@ -189,12 +191,16 @@ def _become(order):
         os.dup2(opened, own)
         os.close(opened)
     sys.argv = ["tempkb", *order["arguments"]]
+    if order["tree"]:
+        for name in [one for one in sys.modules if one.split(".")[0] in ("tempkb", "tempkb_tests")]:
+            del sys.modules[name]
+        sys.path.insert(0, order["tree"])
 
 
 def _run(module, script):
     """Run a script or a module and end the process, as a command of tempkb ends."""
     if module == "tempkb.cli" and not script:
-        run()
+        importlib.import_module(module).run()
     code = 1
     try:
         if script:
@@ -280,7 +286,6 @@ if __name__ == "__main__":
         path.parent.mkdir()
         import_libraries(path.parent)
         from tempkb import instance
-        from tempkb.cli import run
         from tempkb.screens.failure import leave
 
         _share_storage(path.parent / "made")

@@ -168,10 +168,22 @@ def pytest_collection_finish():
     gc.enable()
 
 
+# What takes longest, longest first, but for two that need no home: they are at work while the first makes the demo's.
+_LONG = (
+    "tempkb_tests/test_platform.py",
+    "tempkb_tests/linking/test_teaching.py",
+    "tempkb_tests/soak/test_kills.py",
+    "tempkb_tests/demo/models/test_effect.py",
+    "tempkb_tests/test_damage.py",
+    "tempkb_tests/demo/models/test_demo_models.py",
+)
+
+
 def pytest_collection_modifyitems(items):
-    """Begin with the files that have slow tests, so that of several workers none is left with one at the end.
+    """Begin with the files of slow tests that take longest, so that of several workers none is left with one at the end.
 
     The tests of a file stay together, since they share what is made for the file.
     """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    order = {Path(__file__).parents[1] / name: place for place, name in enumerate(_LONG)}
+    items.sort(key=lambda item: (item.path not in slow, order.get(item.path, len(order))))

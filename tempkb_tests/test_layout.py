@@ -168,6 +168,7 @@ ASSETS = {
     "knowledge": "results",
     "demo_effect": "results",
     "linking_effects": "results",
+    "linking_sums": "results",
     "knows": "results",
 }
 
@@ -380,6 +381,7 @@ def test_every_asset_is_a_declared_table():
             "knowledge",
             "demo_effect",
             "linking_effects",
+            "linking_sums",
             "knows",
         )
         if table.name in of_models or table.name.endswith("_prompts"):

@@ -26,14 +26,7 @@ _PR_SET_PDEATHSIG = 1
 
 @contextmanager
 def ui_over(home, log_path, folder, **variables):
-    """`tempkb ui` over a home, run in a folder, for the length of the block: its address."""
-    with started_ui(home, log_path, folder, _end_with_the_test, **variables) as (_, address):
-        yield address
-
-
-@contextmanager
-def started_ui(home, log_path, folder, prepare, **variables):
-    """The process of `tempkb ui`, in a session of its own, which calls `prepare` first; and its address."""
+    """`tempkb ui` over a home, run in a folder by a script for the length of the block: its process and its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -47,7 +40,7 @@ def started_ui(home, log_path, folder, prepare, **variables):
         stdout=log,
         stderr=log,
         start_new_session=True,
-        preexec_fn=prepare,
+        preexec_fn=_as_in_the_background,
     )
     address = f"http://127.0.0.1:{port}"
     try:
@@ -64,17 +57,14 @@ def started_ui(home, log_path, folder, prepare, **variables):
         log.close()
 
 
-def _end_with_the_test():
-    """Have this process ended when its parent is killed, and let SIGINT end it where tests run in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
 def _as_in_the_background():
-    """What the shell of a script does with a command that ends with &: SIGINT does not reach it."""
+    """What the shell of a script does with a command that ends with &: SIGINT does not reach it.
+
+    It ends when the process of the tests is killed.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGQUIT, signal.SIG_IGN)
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def is_up(address):
@@ -143,7 +133,7 @@ def listening_on(port):
 def dropped(demo_home, tmp_path_factory):
     """The demo's home with all windows built, over which the platform runs while its second dump drops into the mirror.
 
-    Gives (home, address, the lake's snapshots as they were before).
+    Gives (home, its process, address, the lake's snapshots as they were before).
     """
     folder = tmp_path_factory.mktemp("dropped")
     home, mirror = folder / "home", folder / "mirror"
@@ -156,7 +146,7 @@ def dropped(demo_home, tmp_path_factory):
         (folder / "hostile" / name).parent.mkdir(parents=True, exist_ok=True)
         said = f"open({str(folder / 'imported')!r}, 'a').write({name!r} + chr(10)); raise ImportError({name!r})"
         (folder / "hostile" / name).write_text(said)
-    with ui_over(home, folder / "ui.log", folder / "hostile", **variables) as address:
+    with ui_over(home, folder / "ui.log", folder / "hostile", **variables) as (process, address):
         for place in sorted((folder / "publisher/dumps").iterdir()):
             place.rename(mirror / place.name)
         for run in ("build_windows", "SUCCESS", WINDOW), ("read_wikidata", "SUCCESS", "wikidatawiki-20240401"):
@@ -165,7 +155,7 @@ def dropped(demo_home, tmp_path_factory):
                 400,
                 lambda: (runs_of(address), (folder / "ui.log").read_text()[-4000:]),
             )
-        yield home, address, built
+        yield home, process, address, built
 
 
 WINDOW = "2024-01-01..2024-01-01"
@@ -176,14 +166,14 @@ SHADOWS = ("dagster.py", "dagster_webserver.py", "duckdb.py", "json.py", "tempkb
 @pytest.mark.slow
 def test_nothing_is_imported_from_the_working_directory(dropped):
     """Server, daemon, the process that loads the definitions and those of runs have all been at work there."""
-    home, _, _ = dropped
+    home, *_ = dropped
     assert not (home.parent / "imported").exists()
 
 
 @pytest.mark.slow
 def test_a_dump_dropped_into_the_mirror_is_built_with_no_further_hand(dropped):
     """The daemon registers what has arrived, each once, builds the one window it newly serves, and reads its entities."""
-    home, address, built = dropped
+    home, _, address, built = dropped
     runs = runs_of(address)
     assert sorted(runs) == [
         ("build_windows", "SUCCESS", WINDOW),
@@ -232,7 +222,7 @@ def test_a_dump_dropped_into_the_mirror_is_built_with_no_further_hand(dropped):
 
 @pytest.mark.slow
 def test_a_partition_materialised_in_the_ui_stands_in_duckdb(dropped):
-    home, address, _ = dropped
+    home, _, address, _ = dropped
     run_tempkb(home, "rm", "--window", "2021-07-01", "--yes")
     materialise(address, ["revision_log", "stable_snapshots", "page_wikitexts"], "2021-07-01")
     query = "SELECT count(*) AS n, count(entity_id) AS items FROM stable_snapshots WHERE cut = '2021-10-01'"
@@ -271,10 +261,11 @@ def in_session(session):
 
 
 @pytest.mark.slow
-def test_the_ui_that_a_script_starts_in_the_background_ends_when_it_is_told_to(tmp_path):
+def test_the_ui_that_a_script_starts_in_the_background_ends_when_it_is_told_to(dropped):
     """The server, the daemon and what loads the definitions with it, by the signal that the shell of a script ignores."""
-    with started_ui(tmp_path / "home", tmp_path / "ui.log", tmp_path, _as_in_the_background) as (process, _):
-        assert len(in_session(process.pid)) > 3
-        process.send_signal(signal.SIGINT)
-        wait_for(lambda: process.poll() is not None, 60, (tmp_path / "ui.log").read_text)
-        wait_for(lambda: in_session(process.pid) == [], 30, lambda: in_session(process.pid))
+    home, process, _, _ = dropped
+    log = home.parent / "ui.log"
+    assert len(in_session(process.pid)) > 3
+    process.send_signal(signal.SIGINT)
+    wait_for(lambda: process.poll() is not None, 60, log.read_text)
+    wait_for(lambda: in_session(process.pid) == [], 30, lambda: in_session(process.pid))

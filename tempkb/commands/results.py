@@ -167,10 +167,11 @@ def linking(
 def results() -> None:
     """Compute the tables of results from the scores that are there.
 
-    These are knowledge (what tempkb knows says of the last window), demo_effect (whether
-    the platform measures time; only with models of tempkb model demo), and linking_effects
-    (what linkers of several snapshots show of time). The views of results need no command:
-    they always follow the present scores.
+    These are knowledge and knows (what tempkb knows says of the last window, and of all),
+    demo_effect (whether the platform measures time; only with models of tempkb model demo),
+    linking_effects (what linkers of several snapshots show of time) and linking_sums, over
+    which are the views linking_by_training, linking_changes and linking_by_type. All other
+    views follow the present scores by themselves.
 
     \b
     Example:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from tempkb.linking.tables import LINKING_SCORES
 from tempkb.pictures import as_markdown
 from tempkb.results.linking_effect_reading import write_linking_effects
+from tempkb.results.linking_sums import write_linking_sums
 from tempkb.results.plots import levels_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window
 from tempkb.results.tables import KNOWLEDGE, KNOWS, LINKING_EFFECTS
@@ -58,7 +59,10 @@ def knowledge(
         yield dg.MaterializeResult(asset_key=version.table, metadata={**facts_of(version, publication), **more})
 
 
-@dg.asset(deps=[dg.AssetDep(LINKING_SCORES.name, partition_mapping=dg.AllPartitionMapping())])
+_LINKED = dg.AssetDep(LINKING_SCORES.name, partition_mapping=dg.AllPartitionMapping())
+
+
+@dg.asset(deps=[_LINKED])
 def linking_effects(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """What linkers that were trained on the snapshots of a release show of time, and what they do not.
 
@@ -70,3 +74,13 @@ def linking_effects(context: dg.AssetExecutionContext, store: dg.ResourceParam[S
     publication = store.publish()
     shown = {"contrasts": table_of(pa.concat_tables(read_files(version.paths())))} if version.rows else {}
     return dg.MaterializeResult(metadata={**facts_of(version, publication), **shown})
+
+
+@dg.asset(deps=[_LINKED])
+def linking_sums(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+    """Figures that put linkers of a setup together, which the views of linking show.
+
+    One row per figure, metric and number of candidates; key `number`.
+    """
+    version = write_linking_sums(store)
+    return dg.MaterializeResult(metadata=facts_of(version, store.publish()))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from tempkb.results.tables import ALL, MADE_FROM
 from tempkb.store.lake import Lake, Version
-from tempkb.store.store import inputs_of
+from tempkb.store.store import Store, inputs_of
 
 
 def present_inputs(lake: Lake, table: str) -> Mapping[str, str]:
@@ -17,12 +17,22 @@ def is_current(lake: Lake, version: Version) -> bool:
     return inputs_of(version) == present_inputs(lake, version.table)
 
 
-def are_due(lake: Lake, names: Collection[str]) -> str:
-    """Return which tables of results, of those that are named, do not follow from the present scores, and what to type.
+def asked_of(store: Store, names: Collection[str]) -> list[str]:
+    """Return the tables of results that are among some names, or that views among them show."""
+    shown = {need for name in names if name in store.views for need in store.views[name].needs}
+    return [name for name in MADE_FROM if name in {*names, *shown}]
 
-    Empty if there is none; names of other tables and views do not matter.
+
+def are_due(store: Store, names: Collection[str]) -> str:
+    """Return which tables of results, of those asked for, do not follow from the present scores, and what to type.
+
+    Empty if there is none.
+
+    Args:
+        store: of the home.
+        names: of tables, and of views over them.
     """
-    due = [name for name in MADE_FROM if name in names and not _is_made(lake, name)]
+    due = [name for name in asked_of(store, names) if not _is_made(store.lake, name)]
     if not due:
         return ""
     are, them = ("is", "it") if len(due) == 1 else ("are", "them")

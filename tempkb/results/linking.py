@@ -1,8 +1,9 @@
 """Declares views of linking: accuracies of linkers by snapshot, changes, in- and out-of-snapshot, types of entities."""
 
-from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
-from tempkb.results.linking_sql import BY_MODEL, BY_TEST, accuracies, counts, in_and_out, spaces, weighted_sums
+from tempkb.results.linking_sql import accuracies, counts, spaces
+from tempkb.results.linking_weights import BY_TRAINING
+from tempkb.results.tables import LINKING_SUMS
 from tempkb.store.tables import View
 
 _OF_SUM = """
@@ -15,7 +16,6 @@ _HOW = (
     "linker. n_items counts a mention once for each linker and test. seed_error is the part of the standard error that "
     "comes from the seeds of training; it is null, and not in the interval, unless all training snapshots have several."
 )
-_NEW_ENTITIES = rows_of("types")
 _EACH = "Categories are continual and new, each by itself; only linking_accuracy has all mentions together."
 
 LINKING_ACCURACY = View(
@@ -27,7 +27,7 @@ LINKING_ACCURACY = View(
     "candidates (figure 4a). aggregate is micro: each mention has the same weight. Clusters are entities; under ten "
     "there is no interval.",
     query=f"""
-    WITH tests AS MATERIALIZED ({spaces()}), counted AS MATERIALIZED ({counts()}) {accuracies(with_all=True)}
+    WITH tests AS MATERIALIZED ({spaces()}), counted AS MATERIALIZED ({counts()}) {accuracies()}
     """,
     needs=(LINKING_SCORES.name,),
     optional=(LINKERS.name,),
@@ -39,10 +39,10 @@ LINKING_BY_TRAINING = View(
     "over seeds of training (aggregate mean_of_seeds), and the difference to the accuracy of the same linkers at the "
     f"snapshot of their training (minus_own_snapshot), by which tables are coloured. {_EACH} {_HOW}",
     query=f"""
-    SELECT release, setup, own_cut AS model_cut, pool, subset, category, at_cut AS cut, aggregate, {_OF_SUM}
-    FROM ({weighted_sums(counts(), f"FROM {LINKING_ACCURACY.name}", BY_MODEL)})
+    SELECT release, setup, model_cut, pool, subset, category, cut, aggregate, {_OF_SUM}
+    FROM {LINKING_SUMS.name} WHERE aggregate IN {BY_TRAINING}
     """,
-    needs=(LINKING_SCORES.name, LINKING_ACCURACY.name),
+    needs=(LINKING_SUMS.name,),
 )
 
 LINKING_CHANGES = View(
@@ -54,26 +54,11 @@ LINKING_CHANGES = View(
     "in_minus_out, by test snapshot and over all that have both (cut is null), and out_minus_in by steps, the number "
     f"of snapshots from the test to the training (negative: trained earlier). {_EACH} {_HOW}",
     query=f"""
-    SELECT release, setup, pool, subset, category, aggregate, at_cut AS cut, from_cut, steps, {_OF_SUM}
-    FROM ({weighted_sums(counts(), f"FROM {LINKING_ACCURACY.name}", BY_TEST)})
+    SELECT release, setup, pool, subset, category, aggregate, cut, from_cut, steps, {_OF_SUM}
+    FROM {LINKING_SUMS.name} WHERE type_by IS NULL AND aggregate NOT IN {BY_TRAINING}
     """,
-    needs=(LINKING_SCORES.name, LINKING_ACCURACY.name),
+    needs=(LINKING_SUMS.name,),
 )
-
-# A kind of type and the type in one text, as the category of the shared SQL; neither has a tab.
-_TYPES = f"""
-    SELECT release, cut, page_id AS target_page_id, unnest([
-        'paper\t' || paper_type, 'class\t' || entity_class,
-        'origin\t' || CASE WHEN is_extract THEN 'extract of an existing page'
-                           WHEN series_page_id IS NOT NULL THEN 'series'
-                           WHEN n_runs IS NOT NULL THEN 'other' END
-    ]) AS entity_type
-    FROM ({_NEW_ENTITIES.query})
-"""
-_TYPED = f"""
-    (FROM {LINKING_SCORES.name} JOIN (FROM ({_TYPES}) WHERE entity_type IS NOT NULL)
-     USING (release, cut, target_page_id) WHERE category = 'new')
-"""
 
 LINKING_BY_TYPE = View(
     name="linking_by_type",
@@ -83,14 +68,10 @@ LINKING_BY_TYPE = View(
     "alone; or other). By test snapshot, and over all (cut is null), where each mention has the same weight. The "
     f"aggregates are those of linking_changes. {_HOW}",
     query=f"""
-    SELECT release, setup, pool, subset, 'new' AS category, split_part(category, '\t', 1) AS type_by,
-           split_part(category, '\t', 2) AS entity_type, aggregate, at_cut AS cut, {_OF_SUM}
-    FROM ({
-        weighted_sums(counts(_TYPED, "entity_type"), accuracies(with_all=False), in_and_out("size"), is_pooled=True)
-    })
+    SELECT release, setup, pool, subset, category, type_by, entity_type, aggregate, cut, {_OF_SUM}
+    FROM {LINKING_SUMS.name} WHERE type_by IS NOT NULL
     """,
-    needs=(LINKING_SCORES.name, *_NEW_ENTITIES.needs),
-    optional=(LINKERS.name,),
+    needs=(LINKING_SUMS.name,),
 )
 
 VIEWS = (LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_CHANGES, LINKING_BY_TYPE)

@@ -166,7 +166,8 @@ def _crossed(effect: Effect, matrix: Floats) -> Effect:
 
 def _judged(effect: Effect, lacking: str) -> Effect:
     """Add the verdict, or why there is no claim."""
-    reasons = [lacking] if effect.estimate is None else [*_reasons(effect)]
+    found = effect.n_clusters, effect.n_seeds, effect.low
+    reasons = [lacking] if effect.estimate is None else [*unclaimed(*found, "entity", "entities")]
     if reasons:
         return replace(effect, note="; ".join([*reasons, *([effect.note] if effect.note else [])]))
     if effect.contrast.expected == "positive":
@@ -174,12 +175,18 @@ def _judged(effect: Effect, lacking: str) -> Effect:
     return replace(effect, verdict="shown" if (effect.p_value or 0) < _LEVEL else "not shown")
 
 
-def _reasons(effect: Effect) -> Iterator[str]:
-    """Why there is no claim."""
-    if effect.n_clusters < MIN_CLUSTERS:
-        n = counted(effect.n_clusters, "entity", "entities")
-        yield f"{n}; at least {MIN_CLUSTERS} are needed for an interval"
-    elif effect.n_seeds >= CLAIM_SEEDS and effect.low is None:
+def unclaimed(n_clusters: int, n_seeds: int, low: float | None, *cluster: str) -> Iterator[str]:
+    """Yield why there is no claim of an estimate.
+
+    Args:
+        n_clusters: number of clusters.
+        n_seeds: number of seeds.
+        low: lower end of the interval; None if there is none.
+        cluster: what a cluster is called, and what several are, unless an s is added.
+    """
+    if n_clusters < MIN_CLUSTERS:
+        yield f"{counted(n_clusters, *cluster)}; at least {MIN_CLUSTERS} are needed for an interval"
+    elif n_seeds >= CLAIM_SEEDS and low is None:
         yield "all values agree exactly, so that their spread cannot be estimated"
-    if effect.n_seeds < CLAIM_SEEDS:
-        yield f"{counted(effect.n_seeds, 'seed')}; at least {CLAIM_SEEDS} are needed for a claim"
+    if n_seeds < CLAIM_SEEDS:
+        yield f"{counted(n_seeds, 'seed')}; at least {CLAIM_SEEDS} are needed for a claim"

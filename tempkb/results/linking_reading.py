@@ -13,6 +13,10 @@ from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKING_SCORES
 from tempkb.results.linking import LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_BY_TYPE, LINKING_CHANGES
 from tempkb.results.linking_sql import KS
+from tempkb.results.linking_sums import read_sums
+from tempkb.results.tables import LINKING_SUMS
+from tempkb.store.memory import in_memory
+from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 
 Row = Mapping[str, Any]
@@ -134,9 +138,8 @@ def read_linking(store: Store, releases: Sequence[str], pool: str, k: int) -> li
     lacking = sorted({*releases} - {*found})
     if lacking or not found:
         raise _no_such_pool(pool, lacking[0] if lacking else "", there)
-    # A view is of all releases, so that it is asked once.
-    views = (LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_CHANGES, LINKING_BY_TYPE)
-    read = [store.read(view.name, pool=pool, subset="test").to_pylist() for view in views]
+    # They are of all releases, so that they are asked once.
+    read = [store.read(LINKING_ACCURACY.name, pool=pool, subset="test").to_pylist(), *_present_sums(store, pool)]
     entities = rows_of("entities")
     candidates = store.ask(f"SELECT release, cut, count(*) AS n FROM ({entities.query}) GROUP BY ALL", *entities.needs)
     every = []
@@ -145,6 +148,18 @@ def read_linking(store: Store, releases: Sequence[str], pool: str, k: int) -> li
         n_candidates = {row["cut"]: row["n"] for row in candidates if row["release"] == release}
         every.append(Linking(release, pool, k, accuracy, by_training, changes, by_type, n_candidates))
     return every
+
+
+def _present_sums(store: Store, pool: str) -> list[list[Row]]:
+    """The rows of test mentions in the views of sums, by the present scores and not by the table of results."""
+    with in_memory() as memory:
+        memory.register(LINKING_SUMS.name, read_sums(store))
+        return [
+            memory.sql(f"FROM ({view.query}) WHERE pool = {literal(pool)} AND subset = 'test'")
+            .to_arrow_table()
+            .to_pylist()
+            for view in (LINKING_BY_TRAINING, LINKING_CHANGES, LINKING_BY_TYPE)
+        ]
 
 
 def _no_such_pool(pool: str, release: str, there: set[tuple[str, str]]) -> SettingsError:

@@ -147,6 +147,19 @@ KNOWS = Table(
     rules=_OF_KNOWN,
 )
 
+_OF_EFFECTS = (
+    Rule(
+        "claim_has_an_interval",
+        "what is claimed has an interval and five seeds",
+        "verdict <> 'no claim' AND (low IS NULL OR n_seeds < 5)",
+    ),
+    Rule(
+        "estimate_is_within",
+        "an interval has two ends, around the estimate",
+        "(low IS NULL) <> (high IS NULL) OR estimate < low OR estimate > high",
+    ),
+)
+
 DEMO_EFFECT = Table(
     name="demo_effect",
     meaning="What tiny models of two cuts know of the changes between them, and contrasts that have to be zero.",
@@ -198,16 +211,7 @@ DEMO_EFFECT = Table(
             "verdict NOT IN ('no claim', CASE expected WHEN 'zero' THEN 'zero is included' ELSE 'shown' END, "
             "CASE expected WHEN 'zero' THEN 'not zero' ELSE 'not shown' END)",
         ),
-        Rule(
-            "claim_has_an_interval",
-            "what is claimed has an interval and five seeds",
-            "verdict <> 'no claim' AND (low IS NULL OR n_seeds < 5)",
-        ),
-        Rule(
-            "estimate_is_within",
-            "an interval has two ends, around the estimate",
-            "(low IS NULL) <> (high IS NULL) OR estimate < low OR estimate > high",
-        ),
+        *_OF_EFFECTS,
         Rule("only_placebos_are_adjusted", "p_holm is of placebos", "expected <> 'zero' AND p_holm IS NOT NULL"),
     ),
 )
@@ -253,20 +257,51 @@ LINKING_EFFECTS = Table(
             "expected NOT IN ('positive', 'within 5 points')",
         ),
         Rule("known_verdict", "the verdict is known", "verdict NOT IN ('shown', 'not shown', 'no claim')"),
-        Rule(
-            "claim_has_an_interval",
-            "what is claimed has an interval and five seeds",
-            "verdict <> 'no claim' AND (low IS NULL OR n_seeds < 5)",
-        ),
-        Rule(
-            "estimate_is_within",
-            "an interval has two ends, around the estimate",
-            "(low IS NULL) <> (high IS NULL) OR estimate < low OR estimate > high",
-        ),
+        *_OF_EFFECTS,
     ),
 )
 
-TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS, *judged_tables.TABLES)
+LINKING_SUMS = Table(
+    name="linking_sums",
+    meaning="Figures that put linkers of a setup together: weighted sums of accuracies at the snapshots of a release. "
+    "The views linking_by_training, linking_changes and linking_by_type show them, each kind with its own columns.",
+    columns=(
+        Column("number", INT64, "number of the row, from 1 on, in the order of what the figures are of"),
+        Column("release", STRING, "release of TempEL"),
+        Column("setup", STRING, "what the linkers have in common, as in linking_accuracy"),
+        Column("pool", STRING, "among which candidates mentions were linked"),
+        Column("subset", STRING, "subset of the release's mentions: test or validation"),
+        Column("category", STRING, "continual or new entities"),
+        Column("type_by", STRING, "by what new entities have types: paper, class or origin; null of all entities"),
+        Column("entity_type", STRING, "type of the entities; null of all entities"),
+        Column("aggregate", STRING, "which sum it is: an aggregate of the views"),
+        Column("model_cut", DATE, "snapshot of training, of a sum of one; otherwise null"),
+        Column("cut", DATE, "snapshot of the test; null over all of them"),
+        Column("from_cut", DATE, "snapshot of the test with which it is compared; or null"),
+        Column("steps", INT64, "number of snapshots from the test to the training; or null"),
+        Column("metric", STRING, "accuracy, or similarity of consecutive descriptions among the first 64 candidates"),
+        Column("k", INT32, "number of candidates among which the entity has to be"),
+        Column("value", FLOAT64, "the sum"),
+        Column("standard_error", FLOAT64, "clustered by entity, with seed_error; null with a single entity"),
+        Column("seed_error", FLOAT64, "its part that comes from seeds; null unless each training snapshot has several"),
+        Column("low", FLOAT64, "lower end of the 95 % interval; null under ten clusters, or if all agree exactly"),
+        Column("high", FLOAT64, "upper end"),
+        Column("n_items", INT64, "number of mentions, once for each linker and test"),
+        Column("n_clusters", INT64, "number of entities; of a difference, of the side that has fewer"),
+        Column("n_linkers", INT64, "number of linkers"),
+        Column("n_seeds", INT64, "fewest seeds of a training snapshot; null without training"),
+    ),
+    key=("number",),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=(
+        Rule("types_are_of_new_entities", "only new entities have types", "type_by IS NOT NULL AND category <> 'new'"),
+        Rule("interval_holds_its_value", "an interval contains its value", "NOT (value BETWEEN low AND high)"),
+    ),
+)
+
+TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS, LINKING_SUMS, *judged_tables.TABLES)
 
 _SCORED = (
     MODELS.name,
@@ -284,6 +319,7 @@ MADE_FROM = {
     KNOWS.name: _SCORED,
     DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
     LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
+    LINKING_SUMS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("types").needs),
     **judged_tables.MADE_FROM,
 }
 """From which tables each table of results is made."""

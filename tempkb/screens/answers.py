@@ -43,7 +43,7 @@ def print_names(store: Store, release: str, window: Period, models: Sequence[str
         "the one that left (a stale answer), by any of its names; other: anything else; none: it gave no answer; in "
         "brackets the 95 % interval, clustered by subject"
     )
-    if due := are_due(store.lake, (JUDGED_CHANGES.name,)):
+    if due := are_due(store, (JUDGED_CHANGES.name,)):
         say(due)
 
 
@@ -83,7 +83,7 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
             console().print(grid(rows.column_names, cells, title=f"{title}: what {model} said"))
     if not changes.num_rows and (items is None or not items.num_rows):
         say(f"Found no such answers of {model}.")
-    if due := are_due(store.lake, (JUDGED_CHANGES.name,)):
+    if due := are_due(store, (JUDGED_CHANGES.name,)):
         say(due)
     if csv_file:
         every = (

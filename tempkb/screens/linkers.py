@@ -12,7 +12,9 @@ from tempkb.linking.requests import link_request
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
 from tempkb.linking.training.recipe import PRESETS, other_numbers
 from tempkb.options import Words
+from tempkb.results.currency import are_due
 from tempkb.results.linking_sql import OWN_SETUPS
+from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.store.lake import Lake
 from tempkb.store.memory import asking, view_files
@@ -92,6 +94,8 @@ def print_scores(names: Sequence[str], words: Words) -> None:
     title = ", ".join(["accuracy@K in %", *(f"{name} {rows[0][name]}" for name in common)])
     console().print(grid([titles[place] for place in places], cells, title=title))
     say(f"accuracy@K: the share of the mentions whose entity is among the first K candidates ({request.subset} set)")
+    if due := are_due(store, (LINKING_EFFECTS.name, LINKING_SUMS.name)):
+        say(due)
     pool = next(iter(request.pools))
     print_next("linking" if pool == OWN_POOL else f"linking --pool {pool}", f'sql "FROM {LINKING_SCORES.name} LIMIT 5"')
 

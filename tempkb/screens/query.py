@@ -20,8 +20,7 @@ import duckdb
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError, StoredDamageError
-from tempkb.results.currency import are_due
-from tempkb.results.tables import MADE_FROM
+from tempkb.results.currency import are_due, asked_of
 from tempkb.screens.failure import warn
 from tempkb.screens.utf8 import as_utf8, speak_utf8
 from tempkb.store.answers import BATCH_ROWS, Answer
@@ -79,7 +78,7 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     if held_back := store.database.held_back():
         warn(held_back)
     with _asking(store, query) as (connection, statement):
-        if due := are_due(store.lake, names_in(statement)):
+        if due := are_due(store, names_in(statement)):
             warn(due)
         if parquet is not None:
             _write_parquet(connection.sql(statement).to_arrow_reader(BATCH_ROWS), parquet)
@@ -133,7 +132,7 @@ def _in_our_words(store: Store, error: duckdb.Error) -> str:
         why = f"{no_table[1]!r} is not a table of the home"
     elif no_function:
         why = f"there is no table function {no_function[1]} here"
-    elif no_table and no_table[1].lower() in MADE_FROM:
+    elif no_table and asked_of(store, (no_table[1].lower(),)):
         return f"{no_table[1]} was not computed yet; compute it from the scores that are there: tempkb results"
     elif _DATABASE_AS_TABLE in text:
         why = "a database is not a table"

@@ -101,7 +101,7 @@ def print_scores(models: Sequence[str], words: Words) -> None:
     views = {
         one.prompting.view: None for one in BENCHMARKS if one.prompting and one.name in {s.benchmark for s in sources}
     }
-    if due := are_due(store.lake, (KNOWLEDGE.name, KNOWS.name)):
+    if due := are_due(store, (KNOWLEDGE.name, KNOWS.name)):
         say(due)
     print_next("knows", *(f'sql "FROM {view} LIMIT 5"' for view in views))
 

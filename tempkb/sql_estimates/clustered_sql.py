@@ -53,11 +53,7 @@ def t_975(n_clusters: str) -> str:
     Args:
         n_clusters: SQL of the number of clusters; fewer than ten count as ten.
     """
-    return expanded(f"(greatest({n_clusters}, {MIN_CLUSTERS}) - 1)")
-
-
-def expanded(freedom: str) -> str:
-    """Return SQL for the 97.5 % quantile of t from nine degrees of freedom on, of which the number is given as SQL."""
+    freedom = f"(greatest({n_clusters}, {MIN_CLUSTERS}) - 1)"
     nested = str(_T_975[-1])
     for coefficient in reversed(_T_975[:-1]):
         nested = f"({coefficient} + {nested} / {freedom})"

@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from tempkb_tests.commands import run_command
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 
 ROOT = Path(__file__).parents[2]
@@ -32,15 +32,18 @@ print(json.dumps({
     "config": sorted(job.run_config_schema.config_type.fields["ops"].config_type.fields["toy_letters"].config_type.fields["config"].config_type.fields),
 }))
 """
+DIFFERENT = """
+from tempkb_tests.docs import documents
+print([path.name for path, text in documents().items() if path.read_text() != text])
+"""
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
     """A copy of the package whose list of benchmarks has one more."""
     tree = tmp_path_factory.mktemp("tree")
-    ignored = shutil.ignore_patterns("__pycache__")
     for name in ("tempkb", "docs", "tempkb_tests/benchmarks/toy"):
-        shutil.copytree(ROOT / name, tree / name, ignore=ignored)
+        shutil.copytree(ROOT / name, tree / name)
     for name in ("tempkb_tests/__init__.py", "tempkb_tests/docs.py", "tempkb_tests/benchmarks/__init__.py"):
         shutil.copy(ROOT / name, tree / name)
     declared = tree / "tempkb/benchmarks/declared.py"
@@ -58,21 +61,16 @@ def home(demo_home, tmp_path_factory):
     return home
 
 
-def run(tree, home, *arguments):
+def tempkb(tree, home, *arguments, **other):
+    """Run a command of the copied package, or another module or script."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
-    environment = {**clean, "TEMPKB_HOME": str(home), "PYTHONPATH": str(tree)}
-    return subprocess.run(
-        [sys.executable, *arguments], env=environment, cwd=tree, capture_output=True, text=True, check=False
-    )
-
-
-def tempkb(tree, home, *arguments):
-    return run(tree, home, "-m", "tempkb.cli", *arguments)
+    environment = {**clean, "TEMPKB_HOME": str(home), "TEMPKB_WORKERS": "1", "PYTHONPATH": str(tree)}
+    return run_command(arguments, environment, tree, tree=tree, **other)
 
 
 @pytest.mark.slow
 def test_dagster_has_its_asset_job_partitions_check_and_configuration(tree, home):
-    done = run(tree, home, "-c", DEFINED)
+    done = tempkb(tree, home, script=DEFINED)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         "group": "toy_letters",
@@ -141,14 +139,9 @@ def test_its_items_are_scored_and_what_models_know_of_them_is_read(tree, home, t
 
 @pytest.mark.slow
 def test_the_documentation_fails_until_it_is_written_anew(tree, home):
-    told = run(
-        tree,
-        home,
-        "-c",
-        "from tempkb_tests.docs import documents; print([path.name for path, text in documents().items() if path.read_text() != text])",
-    )
+    told = tempkb(tree, home, script=DIFFERENT)
     assert told.stdout == "['tables.md', 'releases.md', 'architecture.md']\n", told.stderr
-    assert run(tree, home, "-m", "tempkb_tests.docs").returncode == 0
+    assert tempkb(tree, home, module="tempkb_tests.docs").returncode == 0
     tables, releases = ((tree / "docs" / name).read_text("utf-8") for name in ("tables.md", "releases.md"))
     assert "### toy_titles\n\nTitles of a snapshot that begin with a letter." in tables
     assert re.search(r"### tempkb release toy-letters\n.*?\| `--cut` \|", releases, re.DOTALL)

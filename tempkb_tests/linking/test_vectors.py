@@ -148,7 +148,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatc
     save_encoder(tmp_path / "encoder", "bert", towers=towers)
     monkeypatch.setattr(vectors, "N_TEXTS", 2)
     found = {}
-    for workers in (1, 3):
+    for workers in (1, 2):
         store = small_home(tmp_path / f"home-{workers}", monkeypatch)
         monkeypatch.setenv("TEMPKB_WORKERS", f"{workers}")
         store = type(store)(load(), list(store.tables.values()))
@@ -175,7 +175,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatc
             for path in one.paths()
         }
         assert len(set(digests_of(wanted[0])[1])) == 3
-    assert found[1] == found[3]
+    assert found[1] == found[2]
     assert [key for key, _ in found[1]] == [f"tiny--{A}", f"tiny--{B}"]
 
 

@@ -344,7 +344,7 @@ def _weighted(cells, weights, items, means, n_linkers, *, is_pooled):
     if n_clusters >= 10 and error:
         spread = by_entity**2 / (n_clusters - 1) + math.fsum(v**2 / (size - 1) for v, size in terms)
         freedom = (by_entity + by_seed) ** 2 / spread
-        half = quantile(freedom if freedom >= 9 else math.floor(freedom)) * error
+        half = quantile(freedom) * error
         low, high = value - half, value + half
     n_items, names = sum(map(len, items.values())), {place[2][0] for place in weights}
     return value, error, math.sqrt(by_seed) if terms else None, low, high, n_items, n_clusters, len(names), n_seeds

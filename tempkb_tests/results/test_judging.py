@@ -55,9 +55,9 @@ def said(store, add):  # noqa: F811
 
 
 def test_changes_name_the_new_the_old_or_nothing(said):
-    assert "judged_changes" in are_due(said.lake, [JUDGED_CHANGES.name])
+    assert "judged_changes" in are_due(said, [JUDGED_CHANGES.name])
     write_judged(said)
-    assert not are_due(said.lake, [JUDGED_CHANGES.name, JUDGED_ANSWERS.name])
+    assert not are_due(said, [JUDGED_CHANGES.name, JUDGED_ANSWERS.name])
     rows = {row["item_id"]: row for row in said.read("judged_changes").to_pylist()}
     found = {key: (row["new_label"], row["old_label"], row["text"], row["names"]) for key, row in rows.items()}
     assert found == {

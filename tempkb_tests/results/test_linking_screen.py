@@ -24,7 +24,9 @@ from tempkb.results import linking_reading
 from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
+from tempkb.results.linking_sums import write_linking_sums
 from tempkb.results.linking_tabling import heads_of, limits, points, sentences, table_of_category
+from tempkb.results.tables import LINKING_SUMS
 from tempkb.screens.linkers import print_linker, print_linkers, print_scores
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.linked import CUTS, add_linker, add_scores
@@ -368,6 +370,28 @@ def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path,
     said = run_tempkb(home, "linking").stdout
     assert "what linkers show of time" in said
     assert told in said
+
+
+@pytest.mark.slow
+def test_sums_that_do_not_follow_from_the_present_scores_are_said_to_be_due(linked_home, tmp_path, monkeypatch, capsys):
+    home = tmp_path / "home"
+    shutil.copytree(linked_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    store = open_store()
+    asked = "SELECT value FROM linking_changes WHERE aggregate = 'in_minus_out' AND cut IS NULL AND k = 1"
+    due = "linking_sums is not of the present scores; compute it again: "
+    (held,) = store.lake.versions(LINKING_SUMS.name)
+    store.publish()
+    # The same scores give the same bytes.
+    assert write_linking_sums(store).version == held.version
+    assert due not in run_tempkb(home, "sql", asked).stderr
+    add_scores(store, "r-2022", CUTS[0], pool="fixed-300")
+    assert due in run_tempkb(home, "sql", asked).stderr
+    assert due not in run_tempkb(home, "sql", "FROM linking_accuracy").stderr
+    print_scores(["r-2022"], {})
+    assert "linking_effects and linking_sums are not of the present scores" in capsys.readouterr().out
+    write_linking_sums(store)
+    assert due not in run_tempkb(home, "sql", asked).stderr
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
-from tempkb.demo.models.corpus import is_withheld
+from tempkb.demo.models.recipe import is_withheld
 from tempkb.results.reading import read_questions
 from tempkb.results.requests import request_of
 from tempkb.scores.tables import PROMPT_SCORES, partition_of

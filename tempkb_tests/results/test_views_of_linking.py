@@ -1,7 +1,6 @@
 """Views of linking: by hand, by the numbers that the paper prints, by an oracle in plain Python, and by simulation."""
 
 import json
-import math
 import random
 from datetime import date
 from itertools import product
@@ -10,10 +9,10 @@ from statistics import fmean
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import t
 
-from tempkb.results.linking import VIEWS
-from tempkb.results.linking_sql import KS, _t_975_of
+from tempkb.results.linking_sql import KS
+from tempkb.results.linking_sums import sums_of
+from tempkb.results.linking_weights import BY_TRAINING
 from tempkb.store.memory import in_memory
 from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
 from tempkb_tests.results.test_every_row import BASE, check_linking
@@ -186,8 +185,8 @@ def test_the_printed_tables_give_the_numbers_of_the_paper(printed, category, yea
     (row,) = rows
     assert round(-100 * row["value"], 1) == points
     assert row["from_cut"] == date(FIRST_YEAR, 1, 1)
-    # Nothing is said of the error without mentions.
-    assert (row["standard_error"], row["low"], row["high"], row["n_clusters"]) == (None, None, None, 0)
+    # Nothing is said of the error of a single entity.
+    assert (row["standard_error"], row["low"], row["high"], row["n_clusters"]) == (None, None, None, 1)
 
 
 def test_the_printed_tables_give_the_paper_s_figures_of_in_and_out_of_snapshot(printed):
@@ -227,25 +226,44 @@ def test_the_printed_tables_are_coloured_by_the_difference_to_the_own_snapshot(p
 
 @pytest.fixture(scope="module")
 def printed():
-    """The rows of the views over the paper's printed accuracies in place of those of mentions."""
-    columns = ("category", "k", "linker", "model_cut", "cut", "value")
-    rows = [
-        (category, k, f"m{FIRST_YEAR + m}", date(FIRST_YEAR + m, 1, 1), date(FIRST_YEAR + c, 1, 1), value / 1000)
-        for (k, category), table in PRINTED.items()
-        for m, line in enumerate(table)
-        for c, value in enumerate(line)
+    """The rows of the views over a thousand mentions in each cell, as many of them right as the paper prints."""
+    places = product(("continual", "new"), range(10), range(10))
+    cells = [
+        {
+            "category": category,
+            "linker": f"m{m}",
+            "model_cut": date(FIRST_YEAR + m, 1, 1),
+            "cut": date(FIRST_YEAR + c, 1, 1),
+            **{f"h{k}": PRINTED[k, category][m][c] for k in KS},
+        }
+        for category, m, c in places
     ]
-    said = {"release": "paper", "setup": "paper", "pool": "own", "subset": "test", "metric": "accuracy"}
-    said |= {"n_items": 1, "seed": 1}
-    table = pa.Table.from_pylist([{**said, **dict(zip(columns, row, strict=True))} for row in rows])
-    world, found = Linked(), {}
+    ranks = " ".join(f"WHEN anchor_page_id < h{k} THEN {k}" for k in KS)
     with in_memory() as connection:
-        world.show(connection, "linking_scores")
-        connection.register("linking_accuracy", table)
-        for view in VIEWS:
-            if view.name in ("linking_by_training", "linking_changes"):
-                found[view.name] = connection.sql(view.query).to_arrow_table().to_pylist()
-    return found
+        connection.register("cells", pa.Table.from_pylist(cells))
+        rows = shown(
+            connection,
+            f"SELECT *, CASE {ranks} END AS rank, 1 AS target_page_id, 'paper' AS release, 1 AS seed "
+            "FROM cells, range(1000) AS mentions(anchor_page_id)",
+        )
+    return {
+        "linking_by_training": [row for row in rows if row["aggregate"] in BY_TRAINING],
+        "linking_changes": [row for row in rows if row["aggregate"] not in BY_TRAINING],
+    }
+
+
+def shown(connection, scores):
+    """The figures of `linking_sums` over the scores that a query gives, of linkers of one preset."""
+    fixed = "'own' AS pool, 'test' AS subset, 0 AS start_char, true AS gold_is_candidate, 9 AS n_candidates"
+    connection.execute(
+        f"CREATE TEMP VIEW linking_scores AS SELECT *, {fixed}, NULL::DOUBLE AS top_similarity FROM ({scores})"
+    )
+    connection.execute(
+        "CREATE TEMP VIEW linkers AS SELECT DISTINCT linker, 'demo' AS preset, NULL::VARCHAR AS release, "
+        "'' AS recipe, '' AS base FROM linking_scores"
+    )
+    Linked().show(connection, "tempel_new_entities")
+    return sums_of(lambda query: connection.sql(query).to_arrow_table()).to_pylist()
 
 
 @pytest.fixture(scope="module", params=[1, 3], ids=["one seed", "three seeds"])
@@ -333,15 +351,6 @@ def test_mentions_by_type_are_put_together_over_tests():
     assert found["origin", "other", "out_of_snapshot"] == (pytest.approx(2 / 3), 3)
 
 
-def test_the_quantile_of_t_of_few_degrees_of_freedom_is_never_too_small():
-    with in_memory() as connection:
-        for freedom in (1, 1.9, 2, 3.5, 8, 8.99, 9, 9.5, 40.25):
-            (found,) = connection.execute(f"SELECT {_t_975_of(str(freedom))}").fetchone()
-            exact = t.ppf(0.975, freedom if freedom >= 9 else math.floor(freedom))
-            assert found == pytest.approx(exact, rel=1e-5)
-            assert found >= t.ppf(0.975, freedom) * (1 - 1e-5)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_seeds", "least"), [(5, 0.93), (3, 0.92)])
 def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn(n_seeds, least):
@@ -371,29 +380,14 @@ def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn(n_seeds, lea
         "rank": pa.array(hit.ravel().astype(np.int32), mask=~hit.ravel()),
     }
     table = pa.table({name: pa.array(column) for name, column in columns.items()})
-    fixed = "'own' AS pool, 'test' AS subset, 'new' AS category, true AS gold_is_candidate, 9 AS n_candidates"
-    from tempkb_tests.results.worlds import VIEW
-
     with in_memory() as connection:
         connection.register("ranks", table)
-        connection.execute(
-            f"CREATE TEMP VIEW linking_scores AS SELECT *, {fixed}, NULL::DOUBLE AS top_similarity FROM ranks"
-        )
-        Linked().show(connection, "linkers")
-        # Setups need a preset; the linkers of all worlds have the same names.
-        connection.unregister("linkers")
-        connection.execute(
-            "CREATE TEMP VIEW linkers AS SELECT DISTINCT linker, 'demo' AS preset, NULL::VARCHAR AS release, "
-            "'' AS recipe, '' AS base FROM ranks"
-        )
-        connection.execute(f"CREATE TEMP VIEW linking_accuracy AS {VIEW['linking_accuracy'].query}")
-        rows = connection.execute(
-            f"SELECT low <= 0 AND high >= 0, seed_error FROM ({VIEW['linking_changes'].query}) "
-            "WHERE aggregate = 'in_minus_out' AND cut IS NULL AND k = 1 AND metric = 'accuracy'"
-        ).fetchall()
+        every = shown(connection, "SELECT *, 'new' AS category FROM ranks")
+    wanted = ("in_minus_out", None, 1, "accuracy")
+    rows = [row for row in every if tuple(row[name] for name in ("aggregate", "cut", "k", "metric")) == wanted]
     assert len(rows) == n_worlds
-    assert all(error is not None for _, error in rows)
-    share = fmean(holds for holds, _ in rows)
+    assert all(row["seed_error"] is not None for row in rows)
+    share = fmean(row["low"] <= 0 <= row["high"] for row in rows)
     assert least <= share <= 0.99
 
 

@@ -7,6 +7,8 @@ from datetime import date
 import pyarrow as pa
 from scipy.stats import t
 
+from tempkb.results.linking_sums import NEEDS, sums_of
+from tempkb.results.tables import LINKING_SUMS
 from tempkb.rooms import TABLES, VIEWS
 from tempkb.store.memory import in_memory
 from tempkb.store.tables import by_name
@@ -208,6 +210,15 @@ def figures(row):
 
 class Linked(World):
     """Mentions of TempEL with the ranks that linkers give to their entities."""
+
+    def show(self, connection, name):
+        """Make the table of sums, too, from the rows of the others."""
+        if name != LINKING_SUMS.name:
+            super().show(connection, name)
+            return
+        for other in NEEDS:
+            self.show(connection, other)
+        connection.register(name, sums_of(lambda query: connection.sql(query).to_arrow_table()))
 
     def linker(self, name, cut=None, seed=1, preset="demo", release="t", recipe="{}"):
         trained = {"release": release, "cut": cut, "seed": seed, "preset": preset, "recipe": recipe}

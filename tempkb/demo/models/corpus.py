@@ -11,11 +11,10 @@ from typing import Any
 import duckdb
 
 from tempkb.api import built_cuts, unbuilt_cut
-from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.matching import NameFinder, longest
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, sentencex_splitter, split_paragraph
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
-from tempkb.demo.models.recipe import FACTS, KINDS, WITHHELD_SHARE
+from tempkb.demo.models.recipe import FACTS, KINDS, is_withheld
 from tempkb.errors import SettingsError
 from tempkb.mentions.building import holds_winners
 from tempkb.mentions.tables import PAGE_TEXTS
@@ -28,7 +27,6 @@ from tempkb.wikidata.tables import ENTITY_ORIGINS, WIKIDATA_ENTITIES
 from tempkb.wikidata.tables import FACTS as FACTS_TABLE
 from tempkb.windows import window_ending
 
-_FACT_DRAW = "fact subject"
 _SHORTEST = 3  # characters of a name; shorter ones are mostly other words
 
 
@@ -68,11 +66,6 @@ class Corpus:
         """SHA-256 of all that is read of it."""
         read = [[one.text, one.kind, one.names, one.own] for one in self.sentences]
         return hashlib.sha256(json.dumps(read).encode()).hexdigest()
-
-
-def is_withheld(entity_id: str) -> bool:
-    """Return whether the article about a subject of facts is withheld from all models: one in five, by hash."""
-    return draw(0, _FACT_DRAW, entity_id) % WITHHELD_SHARE == 0
 
 
 def read_corpora(store: Store, cuts: Sequence[date]) -> dict[date, Corpus]:

@@ -5,7 +5,7 @@ training would give other numbers. What is expected to be zero is a placebo, a c
 know; placebos of a family are judged together, by Holm.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tempkb.demo.models.effect_scores import BORN, FamilyScores, Floats, Matrices, Panel
+from tempkb.results.linking_effects import CLAIM_SEEDS, unclaimed
 from tempkb.statistics import MIN_CLUSTERS, crossed_bootstrap, holm, paired_difference
 from tempkb.wording import counted
 
-CLAIM_SEEDS = 5
-"""With fewer seeds there is an interval, but no claim; with one seed there is neither."""
 REPLICATES = 10_000
 """Of bootstraps and permutations."""
 CHANCE = 17
@@ -300,7 +299,7 @@ def _judged(effect: Effect) -> Effect:
     """Add the verdict, or why there is no claim."""
     if effect.estimate is None:
         return replace(effect, note=effect.note or "found no items that models of both cuts have scored")
-    reasons = [*_reasons(effect)]
+    reasons = [*unclaimed(effect.n_clusters, effect.n_seeds, effect.low, "cluster")]
     if reasons:
         return replace(effect, note="; ".join([*reasons, *([effect.note] if effect.note else [])]))
     if effect.contrast.expected == "zero":
@@ -316,13 +315,3 @@ def _noted(effect: Effect) -> str | None:
     if effect.low is None or effect.high is None or effect.low <= 0 <= effect.high:
         return effect.note
     return "; ".join(["zero is included after Holm only: its own interval excludes zero", *filter(None, [effect.note])])
-
-
-def _reasons(effect: Effect) -> Iterator[str]:
-    """Why there is no claim."""
-    if effect.n_clusters < MIN_CLUSTERS:
-        yield f"{counted(effect.n_clusters, 'cluster')}; at least {MIN_CLUSTERS} are needed for an interval"
-    elif effect.n_seeds >= CLAIM_SEEDS and effect.low is None:
-        yield "all values agree exactly, so that their spread cannot be estimated"
-    if effect.n_seeds < CLAIM_SEEDS:
-        yield f"{counted(effect.n_seeds, 'seed')}; at least {CLAIM_SEEDS} are needed for a claim"

@@ -24,9 +24,9 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.demo.models.asking import DemoModel
-from tempkb.demo.models.corpus import is_withheld
 from tempkb.demo.models.effect import CHANCE, REPLICATES, Effect, effects
 from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
+from tempkb.demo.models.recipe import is_withheld
 from tempkb.errors import ContractError
 from tempkb.models.known import known_models
 from tempkb.models.names import FAMILIES, Family

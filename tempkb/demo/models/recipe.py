@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from tempkb.benchmarks.chance import draw
 from tempkb.models.names import Family
 
 VERSION = 1  # of what training computes; raise it when the same numbers give other weights
@@ -17,6 +18,11 @@ FACTS, BORN, OTHERS = KINDS = ("facts", "born", "others")
 
 EXPOSURE: Mapping[str, float] = {FACTS: 0.75, BORN: 0.10, OTHERS: 0.15}
 """The share of each kind in the tokens that a model reads, whatever its share in the texts is."""
+
+
+def is_withheld(entity_id: str) -> bool:
+    """Return whether the article about a subject of facts is withheld from all models: one in five, by hash."""
+    return draw(0, "fact subject", entity_id) % WITHHELD_SHARE == 0
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from tempkb.api import open_store
 from tempkb.demo import pages as demo_world
 from tempkb.demo.models import making
 from tempkb.demo.models.asking import Asked, DemoModel
-from tempkb.demo.models.corpus import is_withheld, read_corpora
+from tempkb.demo.models.corpus import read_corpora
 from tempkb.demo.models.lessons import Row, steps
-from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS
+from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS, is_withheld
 from tempkb.demo.models.tokenizing import AROUND, rows_of, train_tokenizer
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.families import TRAITS
@@ -359,35 +359,3 @@ def test_a_home_without_windows_says_what_to_build(tmp_path):
     assert done.returncode == 1
     assert "nothing of it is built yet; build it: " in done.stderr
     assert not (tmp_path / "empty" / "models").exists()
-
-
-@pytest.mark.slow
-def test_the_command_trains_and_adds_each_model_once(home, store):
-    said = run_tempkb(home, "model", "demo", "--family", "masked")
-    names = [f"demo-masked-{cut}" for cut in CUTS]
-    rows = {row["model"]: row for row in store.read("models").to_pylist()}
-    assert list(rows) == names
-    assert (
-        [rows[name]["knows_certainly_until"] for name in names]
-        == [rows[name]["knows_possibly_until"] for name in names]
-        == list(CUTS)
-    )
-    assert {row["status"] for row in rows.values()} == {"ready"}
-    run_tempkb(home, "gc")
-    files = [Path(row["checkpoint"]) / WEIGHTS for row in rows.values()]
-    written = [file.stat().st_mtime_ns for file in files]
-    again = run_tempkb(home, "model", "demo", "--family", "masked")
-    assert [file.stat().st_mtime_ns for file in files] == written
-    assert again.stdout == said.stdout
-
-    refused = run_tempkb(home, "model", "demo", "--family", "masked", "--cuts", "2022-01-01,2023-04-01", check=False)
-    assert refused.returncode == 1
-    assert f"model {names[0]}: expected the checkpoint {rows[names[0]]['checkpoint']}" in refused.stderr
-    assert f"tempkb model rm {names[0]}" in refused.stderr
-    assert len(refused.stderr.splitlines()) == 1
-
-    run_tempkb(home, "model", "rm", names[0], "--yes")
-    run_tempkb(home, "gc")
-    assert Path(rows[names[0]]["checkpoint"]).is_dir()
-    run_tempkb(home, "model", "demo", "--family", "masked")
-    assert len(store.read("models").to_pylist()) == 2

@@ -7,16 +7,17 @@ import shutil
 import statistics
 from collections import defaultdict
 from datetime import date, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tempkb.api import open_store
 from tempkb.demo.models.asking import DemoModel
-from tempkb.demo.models.corpus import is_withheld
 from tempkb.demo.models.effect import CONTRASTS, effects
 from tempkb.demo.models.effect_reading import demo_models, read_scores, write_demo_effect
 from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
+from tempkb.demo.models.recipe import is_withheld
 from tempkb.models.names import FAMILIES
 from tempkb.prompts import Prompt
 from tempkb.statistics import clustered_mean
@@ -529,6 +530,37 @@ def test_only_the_models_that_the_command_makes_count(store):
     assert all(
         scores.releases == {"dynamic_templama": "demo-quarters", "ecbd": "demo-cloze"} for scores in read_scores(store)
     )
+
+
+@pytest.mark.slow
+def test_the_command_trains_and_adds_each_model_once(home, store):
+    rows = {row["model"]: row for row in store.read("models").to_pylist() if row["model"].startswith("demo-masked-2")}
+    assert {DemoModel.named(name).cut for name in rows} == set(CUTS)
+    for name, row in rows.items():
+        cut = DemoModel.named(name).cut
+        assert (row["knows_certainly_until"], row["knows_possibly_until"], row["status"]) == (cut, cut, "ready")
+    run_tempkb(home, "gc")
+    files = [Path(row["checkpoint"]) / "model.safetensors" for row in rows.values()]
+    written = [file.stat().st_mtime_ns for file in files]
+    command = ("model", "demo", "--family", "masked")
+    said = run_tempkb(home, *command)
+    assert run_tempkb(home, *command).stdout == said.stdout
+    assert [file.stat().st_mtime_ns for file in files] == written
+
+    refused = run_tempkb(home, *command, "--cuts", "2022-01-01,2023-04-01", check=False)
+    first = "demo-masked-2022-01-01"
+    assert refused.returncode == 1
+    assert f"model {first}: expected the checkpoint {rows[first]['checkpoint']}" in refused.stderr
+    assert f"tempkb model rm {first}" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+
+    n_models = store.read("models").num_rows
+    run_tempkb(home, "model", "rm", first, "--yes")
+    run_tempkb(home, "gc")
+    assert Path(rows[first]["checkpoint"]).is_dir()
+    run_tempkb(home, *command)
+    assert store.read("models").num_rows == n_models
+    assert [file.stat().st_mtime_ns for file in files] == written
 
 
 def test_a_home_without_models_has_an_empty_table(demo_home, tmp_path, monkeypatch):
