@@ -168,6 +168,8 @@ ASSETS = {
     "knowledge": "results",
     "demo_effect": "results",
     "linking_effects": "results",
+    "judged_answers": "results",
+    "judged_changes": "results",
     "linking_sums": "results",
     "knows": "results",
 }
@@ -381,6 +383,8 @@ def test_every_asset_is_a_declared_table():
             "knowledge",
             "demo_effect",
             "linking_effects",
+            "judged_answers",
+            "judged_changes",
             "linking_sums",
             "knows",
         )

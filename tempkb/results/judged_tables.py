@@ -112,9 +112,12 @@ JUDGED_CHANGES = Table(
 )
 
 _OF = "release, model, decoder, split, window_start"
-_YES_OR_NO = ("exact_match", "recall_at_10")
+_SHARE_OF_ITEMS, _MEAN_OF_ITEMS = (
+    f"'metric': '{metric}', 'form': '{form}'" for metric, form in (("share of items", SHARE), ("mean of items", MEAN))
+)
 _MEASURED = ", ".join(
-    f"{{'aggregate': {literal(name)}, 'form': '{SHARE if name in _YES_OR_NO else MEAN}', 'value': {name}}}"
+    f"{{'aggregate': {literal(name)}, 'value': {name}, "
+    f"{_SHARE_OF_ITEMS if name in ('exact_match', 'recall_at_10') else _MEAN_OF_ITEMS}}}"
     for name in _VALUES
 )
 _SUMS_OF_ANSWERS = f"""
@@ -123,17 +126,18 @@ _SUMS_OF_ANSWERS = f"""
                unnest([{_MEASURED}], max_depth := 2)
         FROM {JUDGED_ANSWERS.name}
     ), summed AS (
-        SELECT benchmark, {_OF}, wording, subset, aggregate, form, cluster_id AS cluster, count(*) AS n,
+        SELECT benchmark, {_OF}, wording, subset, metric, aggregate, form, cluster_id AS cluster, count(*) AS n,
                sum(value) AS s, count(*) AS items
         FROM measured WHERE value IS NOT NULL GROUP BY ALL
     )
     FROM summed
     UNION ALL BY NAME
     -- Each entity with the same weight.
-    SELECT * REPLACE ('recall_at_10_by_entity' AS aggregate, '{MEAN}' AS form, 1 AS n, s / n AS s)
+    SELECT * REPLACE ('recall_at_10_by_entity' AS aggregate, 'mean of entities' AS metric, '{MEAN}' AS form, 1 AS n,
+                      s / n AS s)
     FROM summed WHERE aggregate = 'recall_at_10'
 """
-_ANSWER_KEYS = ("benchmark", "release", "model", "decoder", "wording", "subset", "aggregate")
+_ANSWER_KEYS = ("benchmark", "release", "model", "decoder", "wording", "subset", "metric", "aggregate")
 
 ANSWER_RESULTS = View(
     name="answer_results",
@@ -154,8 +158,8 @@ _SHARES = ", ".join(
     for name in NAMES
 )
 _SUMS_OF_NAMES = f"""
-    SELECT {_OF}, position, aggregate, '{SHARE}' AS form, subject_id AS cluster, count(is_named) AS n,
-           count(*) FILTER (is_named) AS s, count(is_named) AS items
+    SELECT {_OF}, position, 'share of changes' AS metric, aggregate, '{SHARE}' AS form, subject_id AS cluster,
+           count(is_named) AS n, count(*) FILTER (is_named) AS s, count(is_named) AS items
     FROM (
         SELECT {_OF}, coalesce(position, 'unknown') AS position, subject_id, unnest([{_SHARES}], max_depth := 2)
         FROM {JUDGED_CHANGES.name}
@@ -172,10 +176,10 @@ NAMES_BY_WINDOW = View(
     query=estimates(
         pooled(
             _SUMS_OF_NAMES,
-            ("release", "model", "decoder", "aggregate", "form", "cluster"),
+            ("release", "model", "decoder", "metric", "aggregate", "form", "cluster"),
             {"split": f"'{EVERY}'", "window_start": "NULL", "position": f"'{EVERY}'"},
         ),
-        ("release", "model", "decoder", "split", "window_start", "position", "aggregate"),
+        ("release", "model", "decoder", "split", "window_start", "position", "metric", "aggregate"),
     ),
     needs=(JUDGED_CHANGES.name,),
 )
@@ -183,7 +187,8 @@ NAMES_BY_WINDOW = View(
 _RANKS = (1, 10, 20, 50, 100)
 _AT = ", ".join(f"{{'aggregate': 'precision_at_{k}', 'value': (rank <= {k})::INTEGER::DOUBLE}}" for k in _RANKS)
 _SUMS_OF_RANKS = f"""
-    SELECT release, model, scorer, split, window_start, variant, aggregate, '{MEAN}' AS form, cluster_id AS cluster,
+    SELECT release, model, scorer, split, window_start, variant, 'mean of queries' AS metric, aggregate,
+           '{MEAN}' AS form, cluster_id AS cluster,
            count(*) AS n, sum(value) AS s, count(*) AS items
     FROM (
         SELECT release, model, scorer, split, window_start, variant, cluster_id,
@@ -208,10 +213,10 @@ TOKEN_RANKS = View(
     query=estimates(
         pooled(
             _SUMS_OF_RANKS,
-            ("release", "model", "scorer", "variant", "aggregate", "form", "cluster"),
+            ("release", "model", "scorer", "variant", "metric", "aggregate", "form", "cluster"),
             {"split": f"'{EVERY}'", "window_start": "NULL"},
         ),
-        ("release", "model", "scorer", "variant", "split", "window_start", "aggregate"),
+        ("release", "model", "scorer", "variant", "split", "window_start", "metric", "aggregate"),
     ),
     needs=("fact_scores", PROMPT_SCORES.name),
 )
