@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tempkb.errors import ContractError
@@ -156,6 +156,15 @@ class Table:
             return table.cast(self.schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
             raise ContractError(f"table {self.name!r}: {error}. Nothing was written.") from None
+
+
+# What the tables of a family have in common, where several rooms have such tables.
+table_of_dumps = partial(Table, family=Family.DUMP, partitioned_by="dump", partition_columns=("dump_id",))
+table_of_windows = partial(Table, family=Family.WINDOW, partitioned_by="window", partition_columns=("window_start",))
+table_of_quarters = partial(
+    Table, family=Family.WINDOW, partitioned_by="quarter of the revision", partition_columns=("quarter",)
+)
+table_of_releases = partial(Table, family=Family.RELEASE, partitioned_by="release", partition_columns=("release",))
 
 
 @dataclass(frozen=True)
