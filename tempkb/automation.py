@@ -132,12 +132,7 @@ def age_check() -> dg.AssetChecksDefinition:
 
 
 def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
-    """One job for each family of tables but releases, of which each benchmark has a job.
-
-    Args:
-        tables: all that are declared.
-        benchmarks: likewise.
-    """
+    """One job for each family of tables but releases, of which each benchmark has a job."""
     described = {
         Family.DUMP: (DUMPS_JOB, "Write down the files of a dump, and the pages its SQL tables know."),
         Family.WINDOW: (

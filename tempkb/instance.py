@@ -214,7 +214,6 @@ def _finish(folder: Path, known: Mapping[str, Sequence[str]]) -> None:
     """Make the tables that a storage lacks, and run Dagster's migrations; a finished storage is left as it is.
 
     Args:
-        folder: with the three storages.
         known: dynamic partitions by their family that Dagster is to know.
     """
     _write(folder / "dagster.yaml", settings_for(folder))
@@ -258,7 +257,6 @@ def flaw_of(path: Path, table: str) -> str:
     `alembic_version`), so a storage with exactly one stamp has all its tables.
 
     Args:
-        path: the file.
         table: one that it must have.
     """
     if not path.exists():

@@ -77,7 +77,6 @@ def option(default: Any, read: Callable[[Any], Any], meaning: str, **further: An
     Args:
         default: the value if none is given; `dataclasses.MISSING` if one must be.
         read: the reader of its values.
-        meaning: one or two sentences.
         further: other attributes of `Option`.
     """
     declared = Option("", meaning, default, many=isinstance(default, tuple), read=read, **further)
@@ -95,8 +94,6 @@ class Problem:
     """A value that is not allowed.
 
     Attributes:
-        name: of the option.
-        found: the value.
         why: the reason, if the option's `allowed` does not give it.
         is_unknown: there is no such option.
     """

@@ -106,8 +106,6 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
     """Find the files of a dump, and the tables that were made for it.
 
     Args:
-        store: of the home.
-        dump_id: name of the dump.
         force: remove it even if windows or the tables of Wikidata are still to be built from it.
 
     Raises:

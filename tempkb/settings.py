@@ -438,7 +438,6 @@ def free_home(path: Path, name: str, values: Mapping[str, Any]) -> str:
     """Return, quoted for a shell, a folder beside a home that can become another home, or already is the wanted one.
 
     Args:
-        path: folder of the home.
         name: name of the folder; a number is added if a file, a folder of other files, or a home with other values has
             that name.
         values: settings of the other home, by name.

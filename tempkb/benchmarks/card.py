@@ -49,13 +49,7 @@ class Card:
 
 
 def render(name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
-    """Return the card of a release in Markdown.
-
-    Args:
-        name: the release.
-        card: the parts of its own.
-        loadables: what `datasets.load_dataset` gives of the export.
-    """
+    """Return the card of a release in Markdown."""
     files = _files(card)
     sections = [f"\n## {heading}\n{text.replace(SOURCES, files)}\n" for heading, text in card.sections]
     return _FRAME.format(

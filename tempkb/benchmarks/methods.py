@@ -54,7 +54,6 @@ class Built:
     """The result of a step; the rows are in the lake.
 
     Attributes:
-        warnings: warnings for people.
         fresh: the partitions that were just written, for promises that may fade; None for all.
     """
 
@@ -90,8 +89,6 @@ class Step:
     """A step of building a release. If it fails, nothing that it wrote of the release is kept.
 
     Attributes:
-        name: the name of Dagster's step.
-        makes: the tables that it writes.
         run: writes what is missing of them; its last argument has the options of a measurement, and is otherwise empty.
         promises: the promises of its rows; a release that breaks one is withdrawn.
         shows: returns the metadata of the tables for the UI, by table and label, from their versions.
@@ -109,7 +106,6 @@ class Grid:
     """A table on the closing screen.
 
     Attributes:
-        titles: names of the columns.
         rows: values in the order of the columns.
     """
 
@@ -148,7 +144,6 @@ class Methods:
         acts: the function of each action, by the action's name; it returns a release made from one that is built.
         files: writes a release's files in the layout of the released data.
         card: returns the parts of the dataset card of an export with these options.
-        closing: returns the closing screen.
         configs: the tables of the export that `datasets.load_dataset` gives by split, the default first.
     """
 

@@ -31,7 +31,6 @@ def are_current(store: Store, prompts: Version | None) -> bool:
     that follow from it are then made again as well.
 
     Args:
-        store: the home's store.
         prompts: the current version of a partition of prompts; None if there is none.
     """
     if prompts is None:
@@ -49,7 +48,6 @@ def ids_of_texts(prompts: Table, sample: Callable[[Lake, Table, str], Sample | N
     """Return the promise that prompts have the ids of their texts, which is checked for some of them.
 
     Args:
-        prompts: the benchmark's table of prompts.
         sample: chooses the part of a large release from which these are taken.
     """
     return Promise(
@@ -64,11 +62,7 @@ def ids_of_texts(prompts: Table, sample: Callable[[Lake, Table, str], Sample | N
 
 
 def shows_of_prompts(prompts: Table) -> Callable[[Store, Any, Versions], Shows]:
-    """Return what gives the UI a release's prompts: their numbers by variant and role, and ten of them.
-
-    Args:
-        prompts: the benchmark's table of prompts.
-    """
+    """Return what gives the UI a release's prompts: their numbers by variant and role, and ten of them."""
 
     def shows(_store: Store, _release: Any, versions: Versions) -> Shows:
         with asking() as connection:

@@ -60,8 +60,6 @@ def prompts_table(
 
     Args:
         benchmark: its name; the table is `<benchmark>_prompts`.
-        title: its name for people.
-        release: its column `release`.
         item: what `item_id` refers to.
         target: what `target_id` refers to.
         variants: meaning of each variant.
@@ -140,8 +138,6 @@ def scores_view(name: str, title: str, *tables: str) -> View:
     """Return the view that joins prompts with their scores.
 
     Args:
-        name: of the view.
-        title: of the benchmarks, for people.
         tables: names of their tables of prompts; if there are several, some may be missing.
     """
     columns = ", ".join(_SHOWN)

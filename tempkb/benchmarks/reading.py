@@ -45,11 +45,9 @@ class Aggregate:
     """What models are compared by: an aggregate over the items of a window. SQL is of a release, `{release}`.
 
     Attributes:
-        name: of the aggregate.
         is_share: whether it is the share of items of which a value is 1, of which more is better; else it is a
             perplexity: exp of the mean over clusters of the mean of their values, in nats.
         clusters: what items are clustered by, in the singular, and in the plural where that has no s.
-        split: the items' split.
         title: what is measured, before "from A to B".
         label: the same, of the axis of a picture of levels.
         caption: the same, of the axis of a picture by window.

@@ -20,7 +20,6 @@ def with_files(store: Store, versions: Iterable[Version]) -> dict[str, str]:
     """Return the inputs of a release's rows for their manifest: the tables that were read, and the files behind them.
 
     Args:
-        store: the home's store.
         versions: what was read, as it is now.
 
     Returns:

@@ -67,9 +67,6 @@ class Traits(NamedTuple):
     Attributes:
         colour: such as pale ochre.
         material: such as smoked larch.
-        founder: a person.
-        number: a number, in digits.
-        village: a place.
         emblem: an animal, such as blind otter.
     """
 
@@ -112,9 +109,7 @@ def body(
 
     Args:
         names: title and aliases; the title is used most.
-        kind: what the entity is.
         traits: what only this entity has.
-        chance: reproducible random numbers.
         links: titles of other pages.
     """
     own = WORDS["own"][kind.category] if kind.is_typical else ()
@@ -151,8 +146,6 @@ def article(title: str, kind: Kind, lead: str, paragraphs: Sequence[Sequence[Sen
     """Put a page together.
 
     Args:
-        title: of the page.
-        kind: what it is about.
         lead: its first paragraph.
         paragraphs: all others, in at most three sections.
         state: a number in the box, which small edits change.

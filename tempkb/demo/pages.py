@@ -46,8 +46,6 @@ class Edit:
     """A revision of the demo world.
 
     Attributes:
-        time: when it was saved.
-        text: its wikitext.
         comment: the summary, which may be empty.
         user: account name; None for an IP address.
         entered: when it was saved in the wiki, if later than `time` (an import).
@@ -199,11 +197,8 @@ class World:
     """All pages, with their numbers.
 
     Attributes:
-        seed: the seed of the world.
         clock: its quarters, with one more for the second dump.
         pages: by page number.
-        facts: facts with their dates.
-        births: entities with their origins.
     """
 
     seed: int
@@ -232,7 +227,6 @@ class Pages:
     """Makes the pages of stories, numbered one after another.
 
     Args:
-        clock: the world's quarters.
         first_id: number of the first page.
     """
 

@@ -231,7 +231,6 @@ def no_dump_file(path: Path, takes: str) -> SourceError:
     """Return the error for a path that is not a file of a dump; for a folder it lists the dump files in it.
 
     Args:
-        path: what the user named.
         takes: which files are expected, in words.
     """
     if not path.is_dir():

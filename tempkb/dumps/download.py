@@ -33,7 +33,6 @@ class Download:
 
     Args:
         mirror: where the files are.
-        offer: the dump.
         root: the home's folder of dumps.
         report: called from several threads with the number of bytes present so far, of all files together.
     """

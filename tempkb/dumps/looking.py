@@ -50,12 +50,7 @@ def look_at(path: Path, kind: str) -> Site | None:
 
 
 def no_page_in(path: Path, damages: Sequence[Damage]) -> SourceError:
-    """Return the error for an export without a single whole page.
-
-    Args:
-        path: the file.
-        damages: the damage that was found in it.
-    """
+    """Return the error for an export without a single whole page."""
     first = damages[0] if damages else None
     why = what_it_is(path)
     if not why and first is not None:

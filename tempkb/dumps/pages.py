@@ -103,8 +103,6 @@ def pages_provenance(dump: Dump, files: Iterable[DumpFile], dump_id: str) -> Pro
 
     Args:
         dump: the dump whose day the titles are of.
-        files: the files that were read.
-        dump_id: partition of `pages`.
     """
     used = list(files)
     has_props = any(file.kind == PAGE_PROPS for file in used)

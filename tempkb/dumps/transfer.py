@@ -44,7 +44,6 @@ class Transfer:
 
     Args:
         mirror: the server.
-        file: what to download.
         draft: path of the partial download; one that exists from an earlier try is resumed.
         report: called with the number of bytes that have arrived.
         stopped: set if another file failed, so that this one need not continue.

@@ -48,7 +48,6 @@ class Bm25:
         """Index the texts of pages.
 
         Args:
-            page_ids: numbers of the pages.
             texts: of the pages, in their order.
 
         Raises:

@@ -54,7 +54,6 @@ def verify_linkers(
     """Read the files of linkers, and compare them with those that were trained or added.
 
     Args:
-        lake: with their rows.
         linkers: names of those that are read; None for all.
         at: called with the number of linkers that are done.
 

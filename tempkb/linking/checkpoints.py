@@ -180,12 +180,6 @@ def read_object(name: str, file: Path) -> dict[str, Any]:
 def read_whole(name: str, file: Path, config: Mapping[str, Any], key: str) -> int:
     """Return a whole number from 1 of a config.
 
-    Args:
-        name: of the checkpoint.
-        file: of the config, for messages.
-        config: what the file holds.
-        key: of the number.
-
     Raises:
         ModelError: there is no such number.
     """

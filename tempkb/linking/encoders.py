@@ -103,8 +103,6 @@ class Encoder:
         """Encode by two towers, which may be the same.
 
         Args:
-            mentions: the tower of mentions.
-            entities: that of entities.
             device: where both are.
             batch_tokens: padded tokens that are encoded at once; None for what is fast.
 
@@ -134,7 +132,6 @@ class Encoder:
         """Return the vectors of entities as float32 (n, dim), in the order of the texts.
 
         Args:
-            texts: titles and descriptions.
             report: is told how many of the texts are encoded.
         """
         return self._encode(self._entities, texts, self.inputs.entities, report)

@@ -94,7 +94,6 @@ class WrittenIndex:
     """An index that was written.
 
     Attributes:
-        folder: with its files.
         linker: whose vectors it has.
         cut: whose entities it has.
         n_entities: how many.
@@ -112,11 +111,8 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
     """Write the entities of a day with their vectors to a folder; an earlier index there is replaced at the end.
 
     Args:
-        store: of the home.
         day: YYYY-MM-DD; the entities are those of the last cut that is built and not after it.
-        out: the folder.
         linker: its name; empty for the one that `encoder_row` chooses.
-        log: takes lines about the progress.
 
     Raises:
         SettingsError: nothing is built up to that day, there is no such linker, the folder exists and is no index, or

@@ -227,12 +227,7 @@ class Inputs:
     """The strings that the two encoders of a linker read."""
 
     def __init__(self, mentions: Tower, entities: Tower) -> None:
-        """Read mentions with one tower and entities with the other, which may be the same.
-
-        Args:
-            mentions: what the encoder of mentions reads.
-            entities: what the encoder of entities reads.
-        """
+        """Read mentions with one tower and entities with the other, which may be the same."""
         self.mention_tower, self.entity_tower = mentions, entities
 
     @property

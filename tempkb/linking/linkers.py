@@ -58,11 +58,6 @@ def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
 
     A run that was killed is continued by the next one with the same request.
 
-    Args:
-        store: of the home with the release.
-        request: what is trained.
-        log: takes lines about what is done.
-
     Raises:
         SettingsError: the name is bound to another linker; a setting is not allowed; the release or cut is not built
             or has too few mentions; or the extra `linking` is not installed.
@@ -88,11 +83,6 @@ def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
 
 def add_linker(store: Store, request: AddRequest, log: Log) -> Version:
     """Write the row of an encoder that is used as it is; one that is there already is only compared.
-
-    Args:
-        store: of the home.
-        request: what is added.
-        log: takes a line about what is done.
 
     Raises:
         SettingsError: the name is bound to other files.

@@ -60,10 +60,7 @@ class Linked:
     """What a run has done with the mentions of a snapshot and a pool.
 
     Attributes:
-        release: their release.
-        cut: their snapshot.
         pool: among which candidates.
-        n_mentions: number of mentions.
         n_found: for each K of `ACCURACIES`, how many have their entity among the first K.
         n_texts: number of candidates whose vectors were wanted first for this pool; 0 for a baseline.
         n_encoded: how many texts had to be encoded for them.
@@ -83,7 +80,6 @@ class _Target:
     """A partition of scores to be written, unless it is up to date.
 
     Attributes:
-        partition: its name.
         snapshots: of the release of the mentions.
         cut: of the mentions.
         mentions: the version with them.
@@ -106,12 +102,6 @@ class _Target:
 
 def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> list[Linked]:
     """Link mentions with a linker: encode what is missing, search, and write `linking_scores`.
-
-    Args:
-        store: of the home.
-        name: of the linker.
-        request: which mentions, among which candidates.
-        log: takes lines about the progress.
 
     Returns:
         An entry for each release, snapshot and pool, also for those that were up to date; empty without releases.

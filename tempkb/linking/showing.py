@@ -34,7 +34,6 @@ def sample(store: Store, partition: str) -> pa.Table:
     """Return some mentions with the entities that come first; of the same scores always the same.
 
     Args:
-        store: of the home.
         partition: of `linking_scores`.
     """
     _, release, cut, pool = parts_of(partition)
@@ -71,7 +70,6 @@ def accuracy_picture(store: Store, partition: str) -> str:
     """Return a Markdown image: the share of mentions whose entity is among the first k candidates, by category.
 
     Args:
-        store: of the home.
         partition: of `linking_scores`.
     """
     places = [2**power for power in range(N_TOP.bit_length())]

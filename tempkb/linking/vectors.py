@@ -124,11 +124,8 @@ def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request
     A cut that a killed run has begun comes first. Without anything to encode no other process is waited for.
 
     Args:
-        store: of the home.
         row: of a linker that has weights.
         wanted: the candidates whose vectors are wanted.
-        request: how to compute.
-        log: takes lines about the progress.
 
     Raises:
         ModelError: the linker's vectors were made in another way, its files have changed, or a vector overflows.
@@ -161,8 +158,6 @@ def vectors_of(store: Store, row: Row, wanted: Candidates, folder: Path) -> tupl
     """Return the page_ids of candidates, ascending, and their vectors: int64 (n,) and float16 (n, dim).
 
     Args:
-        store: of the home.
-        row: of the linker.
         wanted: the candidates, all of which were encoded.
         folder: gets the file of the vectors if they are too many for the memory.
 

@@ -27,11 +27,6 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
 
     What was said of the model before and is not said now still holds. A checkpoint that is not there leaves no trace.
 
-    Args:
-        store: where the row goes.
-        request: what is to be added.
-        log: takes a sentence about what was done.
-
     Returns:
         the partition; and what is wrong with the checkpoint, which the row then gives as its reason.
 

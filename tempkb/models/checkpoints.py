@@ -221,7 +221,6 @@ def load_files(
         context_tokens: how many tokens it reads; None if nothing limits them.
         device: where it will compute.
         dtype: in which numbers.
-        limits: how it will be asked.
 
     Raises:
         ModelError: it cannot be loaded, or its scores would be wrong (`probing.py`).

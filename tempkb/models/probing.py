@@ -31,8 +31,6 @@ def require_sound(name: str, model: LoadedModel, limits: Limits | None = None) -
 
     Args:
         name: of the checkpoint, for the message.
-        model: what will be asked.
-        limits: how it will be asked.
 
     Raises:
         ModelError: a difference is larger than rounding, or the model cannot be asked at all.

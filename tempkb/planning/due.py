@@ -75,7 +75,6 @@ def look_out(
     """Return the dumps that are worth having, and why newer ones that are shown are not.
 
     Args:
-        store: of the home.
         today: the last day that a window may end; by default the clock's.
         from_mirror: also those that are still to be fetched.
         only_listed: leave out what somebody has put into the folder without its publisher's list.

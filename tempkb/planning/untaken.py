@@ -25,7 +25,6 @@ def untaken(shown: Shown, wiki: str | None, missing: Sequence[Window], taken: Co
 
     Args:
         shown: what the mirror shows of the wiki.
-        wiki: of the home.
         missing: windows, oldest first; at least one.
         taken: ids of the dumps that are due.
         held: day of the newest dump that lies here or was read.
@@ -46,7 +45,6 @@ def untaken_here(here: Sequence[Dump], wiki: str | None, missing: Sequence[Windo
 
     Args:
         here: the dumps that lie there.
-        wiki: of the home.
         missing: windows.
         taken: the dumps that are.
     """

@@ -78,10 +78,7 @@ def after_in_words(dump: Dump, receipts: Sequence[Receipt], last: Window, today:
     """Say how many revisions lie in no window, since they follow the last one, and what helps; empty if none does.
 
     Args:
-        dump: that was read.
-        receipts: of all its items.
         last: the last window that the dump reaches.
-        today: the day of the clock.
     """
     after = sum(receipt.after for receipt in receipts)
     if not after:

@@ -84,7 +84,6 @@ class Report:
         changes: for rebuilt windows, how many pages have changed, by kind of change.
         counts: per dump, what became of its `<revision>` elements.
         damages: file name -> where it is damaged.
-        warnings: further things that a user should know.
         texts: versions of `page_wikitexts` by quarter.
         peak_mb: largest memory of a worker, in megabytes.
         cpu_seconds: processor time of all workers.
@@ -117,10 +116,8 @@ def build(
     version.
 
     Args:
-        store: where tables are written.
         plans: which dump builds which windows.
         known: all windows of the home up to the newest horizon, oldest first.
-        log: takes a line for people.
         wanted: names of the tables to write.
         rebuild: also build windows that were built from another dump before.
     """

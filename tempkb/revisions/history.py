@@ -62,7 +62,6 @@ class PageHistory:
     """The revisions of one page.
 
     Args:
-        page_id: number of the page.
         cuts: the cuts to build; they decide which texts are kept.
         texts: where texts are kept.
         site: for reading redirects.

@@ -142,7 +142,6 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
     """Read an item and write its rows as sorted runs to `folder`.
 
     Args:
-        item: what to read.
         folder: an empty folder for this item alone.
         report: called about twice a second with the bytes read so far.
 

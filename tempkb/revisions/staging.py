@@ -45,8 +45,6 @@ class Run:
     """Rows of one partition in key order, from the pages of one worker: batches that follow one another.
 
     Attributes:
-        table: name of the table.
-        partition: partition of the rows.
         folder: where the files of rows are.
         first: key of the first row.
         files: numbers of the files that hold the batches, in key order.

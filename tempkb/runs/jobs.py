@@ -97,12 +97,9 @@ def run_job(
     """Run a job over a partition, a range of windows or all there is, and add its outcome to a summary.
 
     Args:
-        instance: of Dagster.
         job_name: which job.
         keys: one partition, or the windows of a range; none if the job's assets have no partitions.
-        config: of the run.
         selection: assets; empty for all of the job's.
-        summary: is filled.
 
     Raises:
         KeyboardInterrupt: the run was interrupted.

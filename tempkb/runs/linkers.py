@@ -82,7 +82,6 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     """Link the mentions of releases with linkers, each in a run of its own.
 
     Args:
-        asked: names of linkers.
         words: which mentions, among which candidates; see `tempkb.linking.requests`.
         is_all: all linkers of the home, and the baselines.
 

@@ -80,8 +80,6 @@ def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any
     """Add a measurement's table to a release that is built.
 
     Args:
-        measurement: what is measured.
-        name: of the release.
         asked: the measurement's arguments by name.
 
     Raises:
@@ -97,7 +95,6 @@ def export(name: str, folder: Path, asked: Mapping[str, Any]) -> Path:
     """Write a release below a folder, and return where it lies.
 
     Args:
-        name: of the release.
         folder: made if need be.
         asked: export options by name, those that were given.
 
@@ -114,7 +111,6 @@ def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
     """Build a release, or what it lacks.
 
     Args:
-        benchmark: that it is of.
         release: as it is to be; it is written down first, since the run reads it.
 
     Raises:

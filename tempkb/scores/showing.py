@@ -21,7 +21,6 @@ def to_show(store: Store, done: Sequence[Scored]) -> tuple[list[tuple[str, Sourc
     """Return the releases that a run shows, the newest first: some with new scores, or if none has, the newest of all.
 
     Args:
-        store: of the home.
         done: what the run has done with each scorer.
 
     Returns:

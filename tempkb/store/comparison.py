@@ -42,7 +42,6 @@ def compare(
 
     Args:
         database: the published side; its file exists.
-        tables: declarations of the tables to compare.
         whole: versions of the lake whose files are known to be good, by table; others are not compared.
 
     Raises:

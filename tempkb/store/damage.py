@@ -32,8 +32,6 @@ class Fault:
     """A file of the lake that was changed since it was written.
 
     Attributes:
-        table: the table.
-        partition: the partition.
         file: name in the version's folder, or `CURRENT`.
         found: what was found, in words.
         expected: what was expected, in words.
@@ -56,7 +54,6 @@ class Mended:
     """What was done about a fault.
 
     Attributes:
-        fault: the fault.
         is_pointed: was the pointer written again from its copy? Otherwise the partition was set aside for a new build.
     """
 
@@ -78,7 +75,6 @@ def sum_of(path: Path, *, anew: bool = False) -> str:
     """Return the sha256 of a file in hexadecimal; an unchanged file is read once per process.
 
     Args:
-        path: the file.
         anew: read it in any case.
     """
     state = path.stat()

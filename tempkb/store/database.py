@@ -458,9 +458,6 @@ class Database:
         """Publish the pending partitions of one table: rows in one transaction per partition, a view all at once.
 
         Args:
-            connection: to the file.
-            table: the declaration.
-            pending: its partitions.
             damaged: gets those that were found damaged, in words.
             forms: how each table and view was made; gets what is made here.
         """
@@ -492,7 +489,6 @@ class Database:
         """Make the named views whose tables exist, and again those of which a table has changed its form.
 
         Args:
-            connection: to the file.
             blocked: names of the user's own tables and views.
             forms: how each table and view was made; gets what is made here.
         """

@@ -59,7 +59,6 @@ class Draft:
 
     Args:
         lake: where the partition will be.
-        table: its declaration.
         partition: slug key.
         folder: an empty folder on the lake's file system.
     """

@@ -59,9 +59,6 @@ def view_files(
     """Make a view over Parquet files, replacing one of that name; without files, an empty table with `schema`.
 
     Args:
-        connection: that gets the view.
-        name: of the view.
-        paths: the files.
         schema: of the empty table that replaces missing files.
         narrowed: SQL that selects from `rows`, the rows of the files; empty: all of them.
     """
@@ -80,7 +77,6 @@ def declared_rows(paths: Sequence[Path], table: Table) -> list[dict[str, Any]]:
 
     Args:
         paths: the files; there may be none.
-        table: their declaration.
     """
     if not paths:
         return []

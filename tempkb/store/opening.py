@@ -96,9 +96,7 @@ def connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[du
     """Open a DuckDB file; wait for others who have it open.
 
     Args:
-        path: the file.
         patience: for writers; readers are waited for only briefly.
-        read_only: open it for reading.
 
     Raises:
         ReadersError: readers keep it open, so it cannot be opened for writing.

@@ -76,12 +76,7 @@ class Promise:
     shown: Callable[[tuple[Any, ...]], str] = str
 
     def judged(self, store: Store, subject: Subject) -> Verdict:
-        """Check the promise; the metadata has the number of rows that break it, and some of them.
-
-        Args:
-            store: where the tables are.
-            subject: of the check.
-        """
+        """Check the promise; the metadata has the number of rows that break it, and some of them."""
         rows = self.broken(store, subject)
         if rows is None:
             return Verdict(True, {"compared": 0}, self.is_warning)
@@ -91,7 +86,6 @@ class Promise:
         """Return the result that follows from the rows that break the promise.
 
         Args:
-            rows: the rows that break it.
             is_warning: is a breach only a warning?
             seen: further metadata for people, by name.
         """
@@ -102,10 +96,6 @@ class Promise:
         """Return the rows that break the promise; None if there is nothing to compare.
 
         Of tables partitioned like the promise's own, only the subject's partitions are read; the others are read whole.
-
-        Args:
-            store: where the tables are.
-            subject: of the check.
         """
         if self.finds is not None:
             found = self.finds(store, subject)
@@ -160,7 +150,6 @@ def broken(
     query that found nothing is not repeated in the same process of the same versions.
 
     Args:
-        store: where the tables are.
         query: SQL that returns the broken rows.
         tables: by the names that the query uses.
         partitions: the partitions of a table to check; None: all.

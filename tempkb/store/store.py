@@ -30,8 +30,6 @@ class Store:
     """A home's lake and its DuckDB file, under one set of declarations.
 
     Args:
-        home: the home of the tables.
-        tables: all declarations of the platform.
         patience: how long one run may wait for the DuckDB file.
         views: named views over the tables; each may use those before it.
     """
@@ -69,11 +67,7 @@ class Store:
         """Replace a partition with `rows`, which are in key order.
 
         Args:
-            table: the declaration.
-            partition: slug key.
             rows: tables or batches of the declared schema.
-            provenance: what goes into the manifest.
-            exclusions: rows that were seen but not kept.
             staging: a folder from `lake.staging`; None makes a new one.
 
         Raises:
@@ -101,8 +95,6 @@ class Store:
         """Replace a partition with the union of its rows and `rows`, by key, under the partition's lock.
 
         Args:
-            table: the declaration.
-            partition: slug key.
             rows: in key order, each key once.
             provenance: of the new rows; inputs of the old ones are kept beside them.
             prefer: `old` or `new`, whose row is kept if both have the key.

@@ -31,7 +31,6 @@ def verify_lake(
     """Read every file of the current versions; damage is noted, so that the partition counts as absent.
 
     Args:
-        lake: to be read.
         tables: names of the tables to verify.
         since: only partitions whose pointer was written on that day (UTC) or later; None: all.
         at: called with the number of bytes that were read.

@@ -35,7 +35,6 @@ def tidy(text: str, positions: Sequence[int]) -> tuple[str, list[int], set[int]]
     nothing else, with a blank before them where the script has blanks.
 
     Args:
-        text: a line of readable text.
         positions: in any order.
 
     >>> tidy("Paris ( ;  French: Paris )  is , here", [19, 24])

@@ -40,8 +40,6 @@ def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design, langu
     has a dump, its `entities`, `origins`, `classes` and `subclass_edges`.
 
     Args:
-        connection: where these are.
-        design: the release's design.
         language: code of the wiki's language, in which titles of list pages are recognised.
 
     Raises:

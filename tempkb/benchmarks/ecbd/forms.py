@@ -34,7 +34,6 @@ def count_forms(sentence: str, mention: str, language: str = "en") -> int:
     """Return how often a sentence contains a mention as a word in any form, also in compounds.
 
     Args:
-        sentence: the sentence.
         mention: a name; an article at its beginning is ignored.
         language: code of their language; plurals follow English spelling in all languages.
 

@@ -25,7 +25,6 @@ class Tokens:
     """A sentence in spaCy's tokens, without a model.
 
     Args:
-        sentence: the sentence.
         language: code of the language whose rules are used.
     """
 

@@ -23,9 +23,6 @@ def select_items(connection: duckdb.DuckDBPyConnection, design: Design, folder: 
     Needs `chosen` and the views `spans` and `entities_read`.
 
     Args:
-        connection: where these are.
-        design: the release's design.
-        folder: the folder for intermediate files.
         note: receives what is left out: reason, number, example.
     """
     _split(connection, design)

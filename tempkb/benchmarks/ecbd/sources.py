@@ -138,7 +138,6 @@ def read_articles(
     Needs the table `chosen` and the views of `view_sources`.
 
     Args:
-        connection: where these are.
         names: the names of the entity, in order, by page number.
     """
     own_titles = titles_that_lead_to(connection)

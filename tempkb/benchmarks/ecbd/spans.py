@@ -31,7 +31,6 @@ class Span(NamedTuple):
     Attributes:
         kind: np or random.
         np_type: PROPER or COMMON; None for random spans.
-        n_words: number of its words.
         distance: words from the mention to its first word, 1 for the next word; negative before the mention.
     """
 
@@ -67,9 +66,7 @@ class Reach:
     """The words of a sentence, with their distances from the mention.
 
     Args:
-        sentence: the text.
         mention: where the entity is mentioned.
-        limits: the limits of spans.
         language: code of the sentence's language.
     """
 

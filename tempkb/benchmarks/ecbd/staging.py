@@ -61,8 +61,6 @@ class Staged:
     """A file that is written row by row.
 
     Args:
-        path: the file.
-        schema: the rows' schema.
         done: called when the file is complete.
     """
 

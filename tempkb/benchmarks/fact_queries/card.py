@@ -51,8 +51,6 @@ def card_of(
     """Return a function that makes the card of a release.
 
     Args:
-        title: the benchmark's title.
-        queries: its table of queries.
         changes: returns the card's text about changes; empty for a benchmark without changes.
     """
 

@@ -211,7 +211,6 @@ def make_design(
     Args:
         benchmark: `templama` or `dynamic_templama`.
         preset: `tempkb`, `paper` or `small`.
-        dump_id: Wikidata dump.
         windows: `A..B`, windows whose start lies in [A, B).
         granularity: `week`, `month`, `quarter` or `year`.
         templates: names of sets, and CSV files; empty for the benchmark's own set.

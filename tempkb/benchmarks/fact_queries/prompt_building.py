@@ -62,8 +62,6 @@ class Tables:
     """The tables of a benchmark of facts.
 
     Attributes:
-        queries: its queries.
-        prompts: its prompts.
         changes: its changes; None if it has no such table.
     """
 
@@ -113,7 +111,6 @@ class _Read:
     """What was read of a window.
 
     Attributes:
-        window: the window.
         inputs: versions of what was read, by table and partition.
         changes: the changes of answers whose objects are both asked in the window.
         left_out: what cannot be asked, counted.

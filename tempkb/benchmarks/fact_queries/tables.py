@@ -142,9 +142,6 @@ def fact_prompts_table(benchmark: str, title: str, variants: Mapping[str, str], 
     """Declare the table of the prompts of a benchmark of facts.
 
     Args:
-        benchmark: its name.
-        title: its name for people.
-        variants: meaning of each variant.
         further_items: what else `item_id` may be, in words.
     """
     return prompts_table(

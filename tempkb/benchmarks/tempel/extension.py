@@ -32,9 +32,7 @@ def extend_plan(
 
     Args:
         connection: a connection with the view `kept` of the cut.
-        design: the release's design.
         frozen: the plan of its base cuts.
-        cut: the added snapshot.
         before: the snapshot before it.
         reasons: page_id -> why an entity is missing, as far as the snapshot shows it.
     """

@@ -42,9 +42,7 @@ class Contrast:
 
     Attributes:
         benchmark: whose scores are compared.
-        name: of the contrast.
         expected: an effect is positive, a placebo is zero.
-        unit: what the estimate is.
     """
 
     benchmark: str

@@ -27,7 +27,6 @@ def train(lesson: Lesson, folder: Path, report: Report) -> None:
     """Train a model and write its checkpoint.
 
     Args:
-        lesson: what is trained.
         folder: where the checkpoint is written; it exists and is empty.
         report: takes the number of steps that are done.
     """

@@ -26,9 +26,6 @@ def card_of(
 
     Args:
         row: of `linkers`, so far as it is known before the files' digests.
-        lesson: what was learnt.
-        course: how it went.
-        recipe: all numbers.
         inputs: versions of the tables by their names.
     """
     lines = [f"| {name} | {json.dumps(value)} |" for name, value in sorted(recipe.items())]

@@ -49,11 +49,9 @@ def read_examples(
     """Return the examples for training and for validation, of both categories, in the order of the table's key.
 
     Args:
-        store: of the home.
         linker: what is trained, for messages.
         release: with mentions.
         cut: of the mentions, and of their entities' texts.
-        folder: for drafts.
 
     Raises:
         SettingsError: the release or cut is not built, or has too few mentions.
@@ -86,9 +84,7 @@ def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) ->
     """Refuse a linker whose release is another one by now: it may have learnt from what is tested there.
 
     Args:
-        store: of the home.
         row: of the linker in `linkers`.
-        folder: for drafts.
 
     Raises:
         ModelError: its release was removed, and another one has its name.

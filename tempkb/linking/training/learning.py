@@ -107,8 +107,6 @@ def learn(lesson: Lesson, folder: Path, keep_seconds: float) -> None:
     """Train a linker and write its checkpoint and course.
 
     Args:
-        lesson: what is trained.
-        folder: for all that is written.
         keep_seconds: after how long the state of training is kept again, to go on from there after a kill.
 
     Raises:
@@ -147,8 +145,6 @@ def new_trainer(
     """Return the trainer of a lesson.
 
     Args:
-        model: what is trained.
-        lesson: by which.
         folder: the state of training is kept below it.
         keep_seconds: after how long it is kept again.
     """

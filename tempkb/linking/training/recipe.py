@@ -125,8 +125,6 @@ def recipe_of(what: str, preset: str, base: str, settings: Sequence[tuple[str, s
     """Return a recipe with numbers other than the preset's.
 
     Args:
-        what: is trained, for messages.
-        preset: one of `PRESETS`.
         base: checkpoint with which training begins; empty for what the preset says.
         settings: numbers by their names, as people type them.
 

@@ -42,7 +42,6 @@ def teach(
     """Train a linker, going on from where an earlier run of the same lesson in this folder has ended.
 
     Args:
-        lesson: what is trained.
         folder: for drafts; what another lesson left there is removed.
         log: takes lines about progress where there is no terminal.
         n_gpus: on how many GPUs it is trained; 0 for the CPU.
