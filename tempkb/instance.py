@@ -255,9 +255,6 @@ def flaw_of(path: Path, table: str) -> str:
 
     Dagster makes all tables of a storage before it stamps it with the revision of its schema (Alembic's table
     `alembic_version`), so a storage with exactly one stamp has all its tables.
-
-    Args:
-        table: one that it must have.
     """
     if not path.exists():
         return "missing"

@@ -76,8 +76,6 @@ def option(default: Any, read: Callable[[Any], Any], meaning: str, **further: An
 
     Args:
         default: the value if none is given; `dataclasses.MISSING` if one must be.
-        read: the reader of its values.
-        further: other attributes of `Option`.
     """
     declared = Option("", meaning, default, many=isinstance(default, tuple), read=read, **further)
     return field(default=default, metadata={Option.__name__: declared})
@@ -95,7 +93,6 @@ class Problem:
 
     Attributes:
         why: the reason, if the option's `allowed` does not give it.
-        is_unknown: there is no such option.
     """
 
     name: str

@@ -37,7 +37,6 @@ class Removal:
     Attributes:
         partitions: (table, partition), in the order in which they are removed.
         dumps: dumps whose files are deleted.
-        releases: releases that are taken from the register.
         drafts: names of folders of drafts that are deleted first.
         paths: files and folders of the home that are deleted last.
         notes: what the user should know before confirming.

@@ -161,7 +161,6 @@ def refuse_future_cuts(
 
     Args:
         cuts: oldest first.
-        today: the current day, UTC.
         option: the option to put before the suggested cuts.
 
     Raises:
@@ -183,7 +182,6 @@ def refuse_unended(typed: str, windows: Sequence[Window], today: date, example: 
 
     Args:
         windows: the wanted windows, oldest first.
-        today: the current day, UTC.
         example: what to type, with `{first}` and `{end}` for the days to put in.
 
     Raises:

@@ -49,10 +49,8 @@ class Config:
     """A table that is loaded by its name.
 
     Attributes:
-        name: its name for `load_dataset`.
         folder: where its files are below `parquet/`.
         meaning: what a row is, as a phrase.
-        parts: yields its files, for a release.
     """
 
     name: str
@@ -108,7 +106,6 @@ class Loadable(NamedTuple):
     """A config of an export that was written.
 
     Attributes:
-        name: its name for `load_dataset`.
         meaning: what a row is, as a phrase.
         splits: its splits, each with the pattern of its files.
     """

@@ -66,9 +66,7 @@ class Made:
     """A table that a step writes.
 
     Attributes:
-        table: a table of the benchmark's room, or a shared one.
         meaning: its description in the UI: one or two sentences, and the key.
-        sources: the tables from which it is made.
     """
 
     table: Table
@@ -103,11 +101,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table on the closing screen.
-
-    Attributes:
-        rows: values in the order of the columns.
-    """
+    """A table on the closing screen."""
 
     titles: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
@@ -121,7 +115,6 @@ class Closing:
         headline: what the release contains; it follows the release's name.
         grids: its counts, and perhaps some of its rows.
         columns: the columns of the proposed query, as SQL.
-        table: the table of the proposed query.
     """
 
     headline: str

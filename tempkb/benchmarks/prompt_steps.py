@@ -29,9 +29,6 @@ def are_current(store: Store, prompts: Version | None) -> bool:
 
     A damaged table of a release that is built again may have other rows, if its own sources have changed; the prompts
     that follow from it are then made again as well.
-
-    Args:
-        prompts: the current version of a partition of prompts; None if there is none.
     """
     if prompts is None:
         return False
@@ -45,11 +42,7 @@ def are_current(store: Store, prompts: Version | None) -> bool:
 
 
 def ids_of_texts(prompts: Table, sample: Callable[[Lake, Table, str], Sample | None]) -> Promise:
-    """Return the promise that prompts have the ids of their texts, which is checked for some of them.
-
-    Args:
-        sample: chooses the part of a large release from which these are taken.
-    """
+    """Return the promise that prompts have the ids of their texts, which is checked for some of them."""
     return Promise(
         "ids_are_those_of_the_texts",
         f"The id of a prompt follows from its three parts; {_MOST_IDS:,} prompts are checked.",

@@ -21,7 +21,6 @@ class Prompting:
         variants: all variants of its prompts, those that are scored by default first.
         n_default: how many of them are scored by default.
         templates: the template of scorers by family of models, such as `{"causal": "span_end"}`.
-        view: the view that joins its prompts with their scores.
         without_left: a further template, by family, by which prompts without a left context are scored as well.
     """
 

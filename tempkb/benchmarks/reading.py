@@ -32,7 +32,6 @@ class Part:
     """Rows that a benchmark brings to a view over all benchmarks.
 
     Attributes:
-        query: SQL.
         needs: names of the tables and views that it reads, besides scores and models.
     """
 

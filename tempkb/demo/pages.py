@@ -198,7 +198,6 @@ class World:
 
     Attributes:
         clock: its quarters, with one more for the second dump.
-        pages: by page number.
     """
 
     seed: int
@@ -224,11 +223,7 @@ class World:
 
 
 class Pages:
-    """Makes the pages of stories, numbered one after another.
-
-    Args:
-        first_id: number of the first page.
-    """
+    """Makes the pages of stories, numbered one after another."""
 
     def __init__(self, clock: Clock, first_id: int) -> None:
         self.made: list[Page] = []

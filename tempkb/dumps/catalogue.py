@@ -42,7 +42,6 @@ class DumpFile:
     """A file of a dump.
 
     Attributes:
-        path: where the file is.
         kind: `history`, `entities` (Wikidata's JSON), or the name of an SQL table.
         checksum: the publisher's checksum, as `sha1:<hex>`; empty if there is none.
         notes: folder where computed checksums are noted; None: they are not noted.
@@ -228,11 +227,7 @@ def _odd_wiki(path: Path, found: str) -> SettingsError:
 
 
 def no_dump_file(path: Path, takes: str) -> SourceError:
-    """Return the error for a path that is not a file of a dump; for a folder it lists the dump files in it.
-
-    Args:
-        takes: which files are expected, in words.
-    """
+    """Return the error for a path that is not a file of a dump; for a folder it lists the dump files in it."""
     if not path.is_dir():
         what = "is not a regular file" if path.exists() else "no such file"
         return SourceError(f"{path}: {what}; --dump takes {takes}")

@@ -113,7 +113,6 @@ class HttpMirror:
         root: such as `https://dumps.wikimedia.org`.
         contact: e-mail address or web page of the person who runs this; part of the User-Agent.
         pause: waits for some seconds, or until the event is set.
-        log: receives a line before a long wait.
 
     Raises:
         SettingsError: no contact is given, or the root is not an http address.

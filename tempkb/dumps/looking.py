@@ -132,11 +132,7 @@ def no_entity_in(path: Path, why: str) -> SourceError:
 
 
 class _Beginning(Iterator[bytes]):
-    """The first pieces of a file, up to a number of bytes.
-
-    Attributes:
-        is_cut_short: does the file have more?
-    """
+    """The first pieces of a file, up to a number of bytes."""
 
     def __init__(self, pieces: Generator[bytes, None, None], most: int) -> None:
         self._pieces, self._left = pieces, most

@@ -99,11 +99,7 @@ def complete_headers(headers: Iterable[pa.Table], beside: Dump) -> Iterator[pa.T
 
 
 def pages_provenance(dump: Dump, files: Iterable[DumpFile], dump_id: str) -> Provenance:
-    """Return the provenance of `pages`: its inputs, and what the join with site links needs to know.
-
-    Args:
-        dump: the dump whose day the titles are of.
-    """
+    """Return the provenance of `pages`: its inputs, and what the join with site links needs to know."""
     used = list(files)
     has_props = any(file.kind == PAGE_PROPS for file in used)
     settings = {"dump_id": dump_id, "day": horizon_day(dump).isoformat(), "has_page_props": has_props}

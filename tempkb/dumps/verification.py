@@ -17,13 +17,7 @@ _PIECE = 1 << 20
 
 @dataclass
 class VerifiedDumps:
-    """Result of a verification of dumps.
-
-    Attributes:
-        faults: one line each.
-        files: number of files that were read.
-        bytes: their size in all.
-    """
+    """Result of a verification of dumps."""
 
     faults: list[str] = field(default_factory=list)
     files: int = 0

@@ -31,7 +31,6 @@ class Damage:
 
     Attributes:
         position: byte offset, of `of` (plain or compressed bytes).
-        reason: what was found.
         lost_revisions: `<revision>` elements that could not be used.
     """
 
@@ -49,10 +48,8 @@ class PageStream:
 
     Args:
         pieces: plain bytes of the file.
-        name: file name, for messages.
 
     Attributes:
-        site: the wiki as the header describes it.
         damages: places where something was lost, so far; beyond two hundred, the last one counts for all the rest.
         elements: `<revision` start tags counted in the bytes, without parsing.
     """

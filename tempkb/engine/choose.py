@@ -20,8 +20,6 @@ def map_items(
 
     Args:
         settings: the engine, its number of workers, and its address.
-        folder: each item gets a folder of its own below it.
-        report: called with the number of bytes done, summed over all items.
         preload: modules that local workers share from the start.
     """
     if settings.engine == "local":

@@ -44,7 +44,6 @@ class Found:
 
     Attributes:
         entity_id: its Wikidata item; None if it is not known.
-        title: the title of its page at the cut.
     """
 
     page_id: int
@@ -104,11 +103,7 @@ def link_text(store: Store, parts: Iterable[str], day: str, linker: str, n: int,
 
 
 def candidates_at(store: Store, row: Row, cut: date, folder: Path, log: Log) -> Candidates:
-    """Return all candidates of a cut, of which no release needs to know, after encoding what has no vector yet.
-
-    Args:
-        folder: for the file of their descriptions.
-    """
+    """Return all candidates of a cut, of which no release needs to know, after encoding what has no vector yet."""
     candidates = of_cut(store, cut, folder / "candidates.parquet")
     if encode_missing(store, row, [candidates], request_for(store, row), log).n_encoded:
         note_asked(store.home.linkers, row["linker"], {AS_OF: cut.isoformat()})
@@ -146,8 +141,6 @@ def encoder_row(store: Store, name: str, cut: date, command: str) -> Row:
     Of several it is the one with the lowest seed, of the preset with which one of them was trained last.
 
     Args:
-        name: of the encoder; may be empty.
-        cut: the day of the entities.
         command: which `--linker` would complete.
 
     Raises:

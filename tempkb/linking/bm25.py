@@ -47,9 +47,6 @@ class Bm25:
     def __init__(self, page_ids: Integers, texts: Iterable[str]) -> None:
         """Index the texts of pages.
 
-        Args:
-            texts: of the pages, in their order.
-
         Raises:
             SettingsError: the package bm25s is not installed.
         """

@@ -39,8 +39,6 @@ class VerifiedLinkers:
 
     Attributes:
         faults: rows of linkers whose files differ, with what was found.
-        files: number of files that were read.
-        bytes: their size in all.
     """
 
     faults: list[tuple[dict[str, Any], str]] = field(default_factory=list)

@@ -40,7 +40,6 @@ class ModuleFiles:
     """One module of a tower.
 
     Attributes:
-        kind: one of `KNOWN_MODULES`.
         folder: where its config and weights are.
     """
 
@@ -54,7 +53,6 @@ class Layout:
 
     Attributes:
         name: the folder or hub id that was asked for.
-        folder: where its files are.
         hub_revision: the commit on the hub; None for a folder.
         towers: the modules that encode mentions, and those that encode entities; the same if there is one tower.
         prompts: what comes before a mention and before an entity.

@@ -91,14 +91,7 @@ _FORMS = {
 
 @dataclass(frozen=True)
 class WrittenIndex:
-    """An index that was written.
-
-    Attributes:
-        linker: whose vectors it has.
-        cut: whose entities it has.
-        n_entities: how many.
-        n_bytes: of all files.
-    """
+    """An index that was written."""
 
     folder: Path
     linker: str

@@ -70,8 +70,6 @@ class Tower:
 
         Args:
             tokenizer: a `tokenizers.Tokenizer`; a copy of it is used, which neither pads nor truncates.
-            max_tokens: the most tokens of a string, special ones included.
-            prompt: text that comes first.
 
         Raises:
             ModelError: so few tokens leave no place for a text.

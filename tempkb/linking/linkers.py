@@ -41,8 +41,6 @@ class Trained:
     """A linker that was trained.
 
     Attributes:
-        version: of its row in `linkers`.
-        checkpoint: the folder of its files.
         loss: pairs of a step and the mean loss since the one before.
         validation: pairs of an epoch and the share of validation mentions whose entity was ranked first.
     """

@@ -81,9 +81,6 @@ class _Target:
 
     Attributes:
         snapshots: of the release of the mentions.
-        cut: of the mentions.
-        mentions: the version with them.
-        pool: their candidates.
         inputs: versions and digests from which the scores follow.
     """
 

@@ -99,9 +99,6 @@ class Piece:
     Attributes:
         folder: of the plan.
         number: of its row group.
-        row: of the linker.
-        device: where to compute.
-        dtype: in which.
         batch_tokens: encoded at once; None for what is fast.
     """
 
@@ -122,10 +119,6 @@ def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request
     """Encode what has no vector yet, cut by cut from the oldest, and add it to `entity_vectors`.
 
     A cut that a killed run has begun comes first. Without anything to encode no other process is waited for.
-
-    Args:
-        row: of a linker that has weights.
-        wanted: the candidates whose vectors are wanted.
 
     Raises:
         ModelError: the linker's vectors were made in another way, its files have changed, or a vector overflows.

@@ -121,8 +121,6 @@ class Checkpoint(CheckpointFiles):
     """A checkpoint that was read and loaded once.
 
     Attributes:
-        family: what kind of model it is.
-        architecture: the class of transformers that it becomes.
         n_parameters: how many numbers it has, those that are used twice counted once.
         context_tokens: how many tokens it reads, special ones included; None if nothing limits them.
     """
@@ -216,11 +214,7 @@ def load_files(
     """Load a checkpoint of which family and context are known, ready to be asked.
 
     Args:
-        files: the checkpoint's.
-        family: what kind of model it is.
         context_tokens: how many tokens it reads; None if nothing limits them.
-        device: where it will compute.
-        dtype: in which numbers.
 
     Raises:
         ModelError: it cannot be loaded, or its scores would be wrong (`probing.py`).
@@ -240,9 +234,6 @@ def find_folder(
     """Return the folder of a checkpoint, and its commit on the hub.
 
     Args:
-        name: a folder, or an id of the hub.
-        revision: branch, tag or commit on the hub.
-        may_fetch: whether files may be fetched from the hub.
         wanted: patterns of the files to be fetched; by default those of a language model.
 
     Raises:

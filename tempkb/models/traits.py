@@ -37,7 +37,6 @@ class Traits(ABC):
         """Return what turns prompts into rows.
 
         Args:
-            template: one of `templates`.
             context_tokens: how many tokens the model reads, special ones included; None for any number.
 
         Raises:

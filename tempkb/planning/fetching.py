@@ -30,7 +30,6 @@ def fetch(tell: Callable[[str], None], *, only_windows: bool = False) -> Fetched
     """Bring the dumps by which missing windows could be built, and Wikidata's, from the mirror.
 
     Args:
-        tell: takes a line about how it goes.
         only_windows: leave Wikidata out.
 
     Raises:

@@ -43,7 +43,6 @@ def count_elements(receipts: Sequence[Receipt], logged: int, *, all_written: boo
     """Add up the counts of the workers and the rows that were written.
 
     Args:
-        receipts: of all items of a dump.
         logged: rows written to the log.
         all_written: was the log of every window to build written? If not, the windows
             without a log hold none of their revisions.
@@ -114,7 +113,6 @@ def exclusions_of(counts: ElementCounts, logged_before: int, damages: Mapping[st
     """Return what is missing from the log, by reason.
 
     Args:
-        counts: of this pass.
         logged_before: rows of the same dump in windows that were built earlier.
         damages: by file, one of which is the example.
     """

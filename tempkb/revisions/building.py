@@ -118,7 +118,6 @@ def build(
     Args:
         plans: which dump builds which windows.
         known: all windows of the home up to the newest horizon, oldest first.
-        wanted: names of the tables to write.
         rebuild: also build windows that were built from another dump before.
     """
     report = Report()
@@ -390,7 +389,6 @@ class _Build:
         """Write what the pass found in each file, and what became of its revisions.
 
         Args:
-            receipts: of all items.
             written: windows whose log is written, or will be.
             logged: rows of these logs; needed only if windows have failed.
         """

@@ -63,9 +63,6 @@ class PageHistory:
 
     Args:
         cuts: the cuts to build; they decide which texts are kept.
-        texts: where texts are kept.
-        site: for reading redirects.
-        who: how contributors are distinguished.
         prune: drop texts that can no longer be chosen. Exact as long as no revision
             is taken back.
 

@@ -38,8 +38,6 @@ class SourceFile:
     """A file of an item.
 
     Attributes:
-        path: where it is.
-        dump_id: the dump that it belongs to.
         sha256: hash of its bytes, if it is known.
         horizon: first second after the time that its dump covers; None if it is not known.
         full_range: first and last page number of which it has every page, with its history; None if it may lack some.

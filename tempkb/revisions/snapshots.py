@@ -52,7 +52,6 @@ class PageSnapshots:
     """Chosen revisions of one settled page at all cuts to build.
 
     Args:
-        page: the settled history.
         today: title in the newest dump.
         cuts: in time order.
         lookback: seconds.

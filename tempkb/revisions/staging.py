@@ -325,7 +325,6 @@ class Staging:
         """Write rows that are sorted by partition and key as one file with a batch for each partition.
 
         Args:
-            table: of which the rows are.
             rows: of all partitions together, since columns of few rows take as long to make as those of many.
             partitions: in the order of their rows.
             begins: number of the first row of each partition.

@@ -54,7 +54,6 @@ class Task:
     """What a job does for each of some keys.
 
     Attributes:
-        job: its name.
         step: the step that gets what is asked as its configuration.
         tables: that it makes; none for all of the job's.
         is_kept: is told of a key whose run has ended, and whether it ended well; says whether the home knows the key,
@@ -97,7 +96,6 @@ def run_job(
     """Run a job over a partition, a range of windows or all there is, and add its outcome to a summary.
 
     Args:
-        job_name: which job.
         keys: one partition, or the windows of a range; none if the job's assets have no partitions.
         selection: assets; empty for all of the job's.
 

@@ -33,7 +33,6 @@ def train(
     """Train a linker for each snapshot and seed, each in a run of its own.
 
     Args:
-        release: name of a release of TempEL.
         cuts: snapshots, as typed; empty for all of the release.
         seeds: of the trainings; empty for the first.
         name: of the linker if it is one; empty for names of release, snapshot and seed.

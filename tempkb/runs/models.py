@@ -33,10 +33,6 @@ def add(wanted: Mapping[str, Words]) -> Summary:
 def add_demo_models(asked: Asked, log: Callable[[str], None]) -> Summary:
     """Train the tiny models that are asked for unless they are there, and add those that are not added yet.
 
-    Args:
-        asked: for which models.
-        log: takes lines about progress where there is no terminal.
-
     Raises:
         SettingsError: a cut is not built, or a name is bound to a model of other sentences.
         ModelError: a model could not be trained.

@@ -48,11 +48,6 @@ def make(benchmark: Benchmark, name: str, asked: Mapping[str, Any]) -> tuple[Any
 def act(name: str, action: str, asked: Mapping[str, Any]) -> tuple[AnyRelease, Summary]:
     """Make a release from one that exists, such as the same with another snapshot.
 
-    Args:
-        name: of the release that exists.
-        action: name of the action.
-        asked: the action's arguments by name.
-
     Raises:
         DesignError: there is no such release, its benchmark has no such action, or it cannot be done.
     """
@@ -78,9 +73,6 @@ def finish_release(name: str) -> Summary:
 
 def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any]) -> Summary:
     """Add a measurement's table to a release that is built.
-
-    Args:
-        asked: the measurement's arguments by name.
 
     Raises:
         DesignError: there is no such release, it is not built, or its benchmark has no such measurement.

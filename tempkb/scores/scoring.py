@@ -68,10 +68,6 @@ def score_model(
 ) -> list[Scored]:
     """Score what has no score yet of the prompts that are wanted.
 
-    Args:
-        name: of a model that is ready.
-        request: which prompts, and how.
-
     Returns:
         an entry for each scorer; empty if no release has such prompts.
 

@@ -26,7 +26,6 @@ class Source:
     """Prompts of one release.
 
     Attributes:
-        benchmark: name of the release's benchmark.
         versions: of the partitions of its table of prompts.
         condition: SQL that chooses among their rows.
     """
@@ -53,7 +52,6 @@ class Wanted:
     """The prompts that one scorer of a model is asked.
 
     Attributes:
-        template: of the scorer.
         sources: where they are; a prompt that several have is asked once.
         limit: most prompts; None for all.
     """

@@ -102,7 +102,6 @@ def grid(
 
     Args:
         rows: values of the rows; a text of Rich keeps its style.
-        show: returns what is shown of a value.
     """
     listed = [list(row) for row in rows]
     # A title that is wider than its table must not be wrapped.

@@ -33,8 +33,6 @@ class Fault:
 
     Attributes:
         file: name in the version's folder, or `CURRENT`.
-        found: what was found, in words.
-        expected: what was expected, in words.
         version: the one that the pointer names; empty if the pointer itself cannot be read.
     """
 

@@ -100,7 +100,6 @@ class Publication:
     Attributes:
         done: partitions that were published or removed.
         left: partitions that are still pending.
-        reason: why they are.
         damaged: partitions that were found damaged in the lake, in words; they count as absent.
         set_aside: message about a damaged DuckDB file that was moved away; empty if there was none.
     """
@@ -144,7 +143,6 @@ class Database:
 
     Args:
         path: the `.duckdb` file; its lock file is beside it.
-        lake: where partitions come from.
         tables: all declarations, by name.
         max_rows: a table with more rows becomes a view over the lake's files.
         views: named views over the tables; each may use those before it.

@@ -492,7 +492,6 @@ class Lake:
 
         Args:
             run: slug that names everything on which the drafts depend.
-            what: is built with them, for the message.
 
         Raises:
             LockTimeoutError: another process uses it.

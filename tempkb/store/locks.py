@@ -68,7 +68,6 @@ def passing_lock(path: Path, held: str) -> Iterator[None]:
 
     Args:
         path: lock file, made if absent and removed at the end.
-        held: the message if another process holds the lock.
 
     Raises:
         LockTimeoutError: another process holds the lock.

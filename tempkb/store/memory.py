@@ -73,11 +73,7 @@ def view_files(
 
 
 def declared_rows(paths: Sequence[Path], table: Table) -> list[dict[str, Any]]:
-    """Return the rows of Parquet files in key order, without Arrow.
-
-    Args:
-        paths: the files; there may be none.
-    """
+    """Return the rows of Parquet files in key order, without Arrow."""
     if not paths:
         return []
     columns, order = (", ".join(map(identifier, names)) for names in (table.column_names(), table.key))

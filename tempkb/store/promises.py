@@ -37,7 +37,6 @@ class Verdict:
     """The result of checking a promise.
 
     Attributes:
-        passed: is it kept?
         facts: metadata for people, by name.
         is_warning: is a breach only a warning?
     """
@@ -153,7 +152,6 @@ def broken(
         query: SQL that returns the broken rows.
         tables: by the names that the query uses.
         partitions: the partitions of a table to check; None: all.
-        prepare: registers functions that the query needs on the connection.
         narrowed: SQL that selects from `rows`, all rows of a table, those that the query sees; by the names that the
             query uses.
     """

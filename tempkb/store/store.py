@@ -222,12 +222,7 @@ class Store:
             return self.lake.collect_garbage(self.database.shown_versions())
 
     def ask(self, query: str, *names: str) -> list[dict[str, Any]]:
-        """Return the rows of a query over the lake's files.
-
-        Args:
-            query: SQL.
-            names: the tables and views that it uses.
-        """
+        """Return the rows of a query over the lake's files."""
         rows: list[dict[str, Any]] = self.query(query, *names).to_pylist()
         return rows
 

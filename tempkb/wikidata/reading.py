@@ -73,7 +73,6 @@ def read_entities(
         languages: codes of the languages whose labels and aliases are decoded.
         wanted: an entity is decoded only if its line contains one of these; empty for all.
         tally: is updated while reading; `damage` says where a file ended early.
-        progress: is updated while reading.
 
     Raises:
         SourceError: the file does not exist, or contains no entity.

@@ -46,10 +46,6 @@ def count_forms(sentence: str, mention: str, language: str = "en") -> int:
 def gives_away(answer: str, mention: str) -> bool:
     """Return whether an answer contains a mention or its plural, whatever punctuation is between their words.
 
-    Args:
-        answer: the text that is masked.
-        mention: a name with a letter or digit.
-
     >>> gives_away("a spider man legend", "Spider-Man"), gives_away("a manly legend", "Man")
     (True, False)
     """

@@ -55,7 +55,6 @@ class Harvester:
     """The rules of a release.
 
     Attributes:
-        lists: whether list items are used too.
         rules: `tempkb` or `released`: how mentions are found.
     """
 

@@ -19,11 +19,7 @@ _AT_A_TIME = 1 << 21  # scores, of 8 bytes each
 
 @dataclass(frozen=True)
 class Item:
-    """An item that needs a definition of another entity.
-
-    Attributes:
-        page_id: number of its own entity's article.
-    """
+    """An item that needs a definition of another entity."""
 
     cloze_id: str
     page_id: int

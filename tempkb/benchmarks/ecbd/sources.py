@@ -37,12 +37,7 @@ _ARTICLES = 200
 
 @dataclass
 class Sources:
-    """The tables from which a release is made.
-
-    Attributes:
-        window: the window that ends at the cut.
-        versions: all versions that are read, for the manifest.
-    """
+    """The tables from which a release is made."""
 
     window: Window
     versions: list[Version]

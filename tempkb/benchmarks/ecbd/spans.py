@@ -63,12 +63,7 @@ class Limits:
 
 
 class Reach:
-    """The words of a sentence, with their distances from the mention.
-
-    Args:
-        mention: where the entity is mentioned.
-        language: code of the sentence's language.
-    """
+    """The words of a sentence, with their distances from the mention."""
 
     def __init__(self, sentence: str, mention: Place, limits: Limits, language: str = "en") -> None:
         self.sentence, self.words, self.limits, self._language = sentence, words_of(sentence), limits, language

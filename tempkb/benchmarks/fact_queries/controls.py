@@ -38,7 +38,6 @@ class Control(NamedTuple):
 
     Attributes:
         drawn: the change of another subject whose objects are asked in place of its own.
-        window: the window of the drawn change.
     """
 
     change: Change

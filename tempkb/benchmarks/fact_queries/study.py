@@ -124,8 +124,6 @@ def read_study(spells: Sequence[Path], subjects: Sequence[Path], releases: Seque
 
     Args:
         spells: files of `fact_spells`, in key order.
-        subjects: files of `fact_subjects`.
-        releases: files of `fact_releases`.
     """
     rows = read_parquet(list(spells))
     pairs = read_parquet(list(subjects)).sort_by([("subject_id", "ascending"), ("relation", "ascending")])

@@ -21,7 +21,6 @@ class DemoModel:
 
     Attributes:
         cut: it has read what the articles said then; None for an untrained model, which has read nothing.
-        seed: of all that is random in its training.
     """
 
     family: Family

@@ -28,7 +28,6 @@ def train(lesson: Lesson, folder: Path, report: Report) -> None:
 
     Args:
         folder: where the checkpoint is written; it exists and is empty.
-        report: takes the number of steps that are done.
     """
     tokenizer = Tokenizer.from_str(lesson.tokenizer)
     special = special_ids(tokenizer)

@@ -26,7 +26,6 @@ def card_of(
 
     Args:
         row: of `linkers`, so far as it is known before the files' digests.
-        inputs: versions of the tables by their names.
     """
     lines = [f"| {name} | {json.dumps(value)} |" for name, value in sorted(recipe.items())]
     made_from = [f"| {name} | {version} |" for name, version in sorted(inputs.items())]

@@ -49,8 +49,6 @@ def read_examples(
     """Return the examples for training and for validation, of both categories, in the order of the table's key.
 
     Args:
-        linker: what is trained, for messages.
-        release: with mentions.
         cut: of the mentions, and of their entities' texts.
 
     Raises:
@@ -82,9 +80,6 @@ def read_examples(
 
 def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) -> None:
     """Refuse a linker whose release is another one by now: it may have learnt from what is tested there.
-
-    Args:
-        row: of the linker in `linkers`.
 
     Raises:
         ModelError: its release was removed, and another one has its name.

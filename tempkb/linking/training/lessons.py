@@ -24,9 +24,6 @@ class Example:
     """A mention and its entity.
 
     Attributes:
-        mention: with the text around it.
-        page_id: number of the entity's page.
-        entity: what is known of it.
         negatives: other entities, which it is not.
     """
 

@@ -156,7 +156,6 @@ def other_numbers(preset: str, base: str, numbers: Mapping[str, Any]) -> dict[st
     """Return the numbers of a training that are not those of its preset, each with the preset's.
 
     Args:
-        preset: one of `PRESETS`.
         base: checkpoint with which training began; empty for random weights.
         numbers: of the training, by their names; those that the preset does not know are left out.
     """

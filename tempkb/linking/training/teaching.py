@@ -43,9 +43,7 @@ def teach(
 
     Args:
         folder: for drafts; what another lesson left there is removed.
-        log: takes lines about progress where there is no terminal.
         n_gpus: on how many GPUs it is trained; 0 for the CPU.
-        n_processes: on the CPU, in how many processes.
         keep_seconds: after how long the state of training is kept again.
 
     Returns:
