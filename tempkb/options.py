@@ -37,9 +37,6 @@ class Option:
 
     Attributes:
         name: its name with underscores.
-        meaning: one or two sentences.
-        default: the value if none is given.
-        many: whether it may be given several times.
         metavar: the placeholder of the value in `--help`; empty for the name.
         is_file: whether it is the path of a file, which must exist.
         read: the reader of its values, one of `tempkb.values` or another that raises the same errors.

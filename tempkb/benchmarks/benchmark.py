@@ -80,9 +80,6 @@ class Benchmark:
         export_options: options of `tempkb release export` for its releases.
         actions: commands that make a release from one of its releases.
         measurements: commands that add rows to a table of one of its releases.
-        prompting: how models are asked about its items; None if they are not.
-        reading: what is read of the scores of its items; None if they are not scored.
-        linkable: what it brings to linkers; None if it has no mentions.
         derivations: tables that its later steps derive from a release, besides prompts.
     """
 

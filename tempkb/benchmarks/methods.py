@@ -130,13 +130,9 @@ class Methods:
     Attributes:
         design: returns a design from the options by name, `preset`, and `changes`, hyperparameters as people type
             them; it refuses what cannot be built.
-        read_entry: returns a release from its entry in the register.
         partitions: returns the partitions of a complete release, by table, in the order of the data.
-        steps: the steps of building a release, in their order.
         measures: the step of each measurement, by the measurement's name.
         acts: the function of each action, by the action's name; it returns a release made from one that is built.
-        files: writes a release's files in the layout of the released data.
-        card: returns the parts of the dataset card of an export with these options.
         configs: the tables of the export that `datasets.load_dataset` gives by split, the default first.
     """
 

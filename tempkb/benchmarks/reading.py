@@ -86,7 +86,6 @@ class Reading:
 
     Attributes:
         views: views of the benchmark's own scores, in the order of their needs.
-        aggregate: what models are compared by.
         items: on which days items rest: benchmark, release, item_id, target_id, window_start, origin_day, evidence_day,
             statement_day, lacking_day (of the last source that lacks the statement; statement_day is null then) and
             having_day (of the first that has it).

@@ -117,13 +117,8 @@ class Item:
     """An item of Wikidata.
 
     Attributes:
-        entity_id: its QID.
         label: its English name; empty for none.
-        title: its page in the demo wiki; None if it has none.
         german: its German name; empty for none.
-        instance_of: items of classes.
-        subclass_of: items of superclasses.
-        died: when it died or was dissolved.
         n_more: further statements, which make it popular.
     """
 

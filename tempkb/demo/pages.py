@@ -50,7 +50,6 @@ class Edit:
         user: account name; None for an IP address.
         entered: when it was saved in the wiki, if later than `time` (an import).
         suppressed_from: when the text was hidden; None: never.
-        hidden_user: is its author hidden?
         extra_slot: content of a second slot, as media files have.
         revision_id: assigned by the world, in the order in which revisions were saved.
     """
@@ -92,8 +91,6 @@ class Page:
 
     Attributes:
         names: oldest first.
-        edits: in any order.
-        entity_id: Wikidata item.
         deleted_at: when it was deleted; None: never.
         merged_into: when another item replaced its own: (instant, item).
         in_two_elements: is it exported as two `<page>` elements, far apart?

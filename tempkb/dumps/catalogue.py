@@ -104,8 +104,6 @@ class Dump:
 
     Attributes:
         dump_id: `<wiki>-<YYYYMMDD>`, or `<wiki>-<hash>` when no date is known.
-        wiki: database name.
-        date: day of the dump, if known.
         files: history files and SQL tables, or files of entities.
         horizon: first second after the time that the dump covers, since 1970, UTC.
         is_named: named by a user; it is read only when a command or run asks for it.

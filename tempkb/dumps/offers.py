@@ -79,8 +79,6 @@ class Offer:
     """A dump as a mirror offers it.
 
     Attributes:
-        wiki: database name.
-        date: day of the dump.
         files: one per part, in the compression that is cheapest to read.
         flaws: reasons in words why it is not complete; none if it is.
         lists: contents of the publisher's lists by place, the end marker last.

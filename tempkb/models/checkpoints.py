@@ -97,11 +97,9 @@ class CheckpointFiles:
 
     Attributes:
         name: the folder or hub id that was asked for.
-        folder: where its files are.
         hub_revision: the commit on the hub; None for a folder.
         weights_format: `safetensors`, or `bin` for PyTorch's own format.
         weights_sha256: digest of the file with the weights; of several, that of their names and digests.
-        config_sha256: digest of config.json.
         tokenizer_sha256: that of the names and digests of the tokenizer's files.
         chat_template_sha256: digest of the chat template; None if it has none.
     """

@@ -37,7 +37,6 @@ class Work:
 
     Attributes:
         request: of its files, those of a history only.
-        tables: names of the tables that are to be made.
         windows: oldest first.
         named: the dump of the history files that were named, if any were.
         dumps: of the home's wiki in its folder.

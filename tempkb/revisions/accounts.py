@@ -19,7 +19,6 @@ class ElementCounts:
 
     Attributes:
         elements: start tags counted in the bytes, without parsing.
-        logged: rows written to the log.
         outside: revisions in none of the windows to build.
         duplicates: repeats of a revision.
         lost: revisions in damaged pages or parts of files.

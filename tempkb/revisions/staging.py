@@ -113,13 +113,10 @@ class Staging:
     """Collects a worker's rows and writes them as runs.
 
     Args:
-        folder: where runs are written.
-        wiki: database name.
         dump_id: of the dump that is read; page headers are written under it.
         dump_ids: by rank of the source file.
         windows: all windows of the home up to the horizon, oldest first.
         to_build: keys of the windows to build.
-        rule: how revisions are chosen.
     """
 
     folder: Path

@@ -33,7 +33,6 @@ class Summary:
     """What a build did, for the closing screen.
 
     Attributes:
-        windows: keys that were asked for.
         failures: what went wrong, in words; empty when all is well.
         notes: what a person should know all the same: damage, windows that were kept, what a rebuild changed.
         run_ids: Dagster's runs, in order.

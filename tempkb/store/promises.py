@@ -56,11 +56,9 @@ class Promise:
 
     Attributes:
         name: also the name of the asset check.
-        meaning: one sentence for people.
         about: table with which the check is shown.
         query: SQL that returns the rows that break it.
         tables: by the names that the query uses.
-        is_warning: is a breach only a warning?
         finds: replaces the query if SQL cannot express the promise.
         shown: returns a row that breaks it in words.
     """

@@ -81,14 +81,11 @@ class Table:
 
     Attributes:
         name: plural noun; also the Dagster asset key and the DuckDB name.
-        meaning: one sentence for people.
         columns: in file order.
         key: columns that identify a row; files are in this order and no value repeats.
-        family: what it is made for.
         partitioned_by: what one partition holds, in words (`window`, `dump`, `quarter of the revision`).
         partition_columns: columns with one value in all rows of a partition, which differs between partitions.
         persist: `table` copies rows into DuckDB, `view` lets DuckDB read the lake's files.
-        rules: what must be true of each row.
         row_group_rows: rows of one Parquet row group; small for bulk text.
         code_version: raised when the same input would give other rows; partitions with another version are stale.
         tells_of_a_run: its rows describe one run, so a lost partition cannot be built again.

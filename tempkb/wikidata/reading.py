@@ -32,7 +32,6 @@ class Tally:
         lines: lines, or documents, that are not empty.
         passed_over: of these, entities that the prefilter skipped.
         damaged: lines that are not an entity: (number, what is wrong), the first few.
-        n_damaged: number of such lines.
         missing: ids that do not exist, according to the file.
         redirects: requested id -> id of the entity that was returned.
         modified: time of the newest change of the decoded entities; empty if none is given.

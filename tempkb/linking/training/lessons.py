@@ -38,9 +38,7 @@ class Lesson:
     """What a linker is made from.
 
     Attributes:
-        linker: its name, for messages.
         key: a digest of all that decides what the linker becomes.
-        recipe: how it is trained.
         train: examples from which it learns, in an order that does not depend on the run.
         validation: examples by which it is judged after each epoch.
         base: folder of the checkpoint with which it begins; empty for random weights.

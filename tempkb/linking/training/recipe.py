@@ -32,9 +32,7 @@ class Recipe:
         batch_size: mentions of a step, on all GPUs together. The entities of all are compared with each.
         mini_batch_size: texts of which activations are in memory at once. It changes memory and speed, nothing else.
         epochs: how often all mentions are read.
-        learning_rate: the highest, of AdamW.
         warm_up: share of the steps in which the rate rises; from then on it falls to zero.
-        weight_decay: of AdamW.
         max_grad_norm: longest gradient; longer ones are made as long.
         vocabulary: tokens of a tokenizer that is trained with random weights.
         hidden_size: length of the vectors of random weights.
