@@ -11,8 +11,8 @@ from tempkb.benchmarks.samples import Sample
 from tempkb.prompts import Prompt
 from tempkb.store.lake import Lake, Version
 from tempkb.store.memory import asking, view_files
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.store import Store, inputs_of
+from tempkb.store.tables import Table
 
 _CELL = 200
 _MOST_IDS = 20_000
@@ -32,12 +32,11 @@ def are_current(store: Store, prompts: Version | None) -> bool:
     """
     if prompts is None:
         return False
-    for row in prompts.side_rows(MANIFEST.name):
-        if row["role"] == "input":
-            table, _, partition = row["name"].partition(" ")
-            now = store.lake.current(table, partition)
-            if now is None or now.version != row["sha256"]:
-                return False
+    for name, made_from in inputs_of(prompts).items():
+        table, _, partition = name.partition(" ")
+        now = store.lake.current(table, partition)
+        if now is None or now.version != made_from:
+            return False
     return True
 
 

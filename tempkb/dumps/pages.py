@@ -17,8 +17,7 @@ from tempkb.dumps.texts_by_page import TextsByPage
 from tempkb.errors import SourceError
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, inputs_of, is_of_present_code
 
 _ROWS = 1 << 16
 
@@ -114,12 +113,10 @@ def pages_made_from(store: Store, dump: Dump) -> Version | None:
     version = store.lake.current(PAGES.name, dump.dump_id)
     if version is None or not version.fits(PAGES):
         return None
-    manifest = version.side_rows(MANIFEST.name)
     # Inputs that are tables of the lake have a blank in their names.
-    used = {row["name"]: row["sha256"] for row in manifest if row["role"] == "input" and " " not in row["name"]}
+    used = {name: digest for name, digest in inputs_of(version).items() if " " not in name}
     ours = {file.path.name: file.sha256 for file in dump.files if file.kind != HISTORY}
-    is_of_code = all(row["code_version"].endswith(f"{PAGES.name} {PAGES.code_version}") for row in manifest)
-    return version if used == ours and is_of_code else None
+    return version if used == ours and is_of_present_code(version, PAGES) else None
 
 
 _PageRow = tuple[int, int, str, bool]

@@ -45,8 +45,7 @@ from tempkb.store.lake import Version
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store, inputs_of
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, inputs_of, settings_of
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
@@ -199,7 +198,7 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
                 f"({', '.join(differing)} differ); remove the linker with all that it made, and train or add it "
                 f"again: tempkb linker rm {name}"
             )
-        made_in = _settings_of(version).get("dtype")
+        made_in = settings_of(version).get("dtype")
         if made_in != dtype:
             raise ModelError(
                 f"linker {name!r}: its vectors ({version.partition}) were made in {made_in}, which cannot be compared "
@@ -209,7 +208,7 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
 
 def dtype_of(store: Store, linker: str) -> str:
     """Return the precision in which a linker's vectors were made; that of a request without words if it has none."""
-    made_in = (_settings_of(version).get("dtype") for version in _versions(store, linker))
+    made_in = (settings_of(version).get("dtype") for version in _versions(store, linker))
     return str(next(made_in, LinkRequest.dtype))
 
 
@@ -471,13 +470,6 @@ def _missing(store: Store, linker: str, wanted: Sequence[Candidates]) -> dict[in
 def _versions(store: Store, linker: str) -> list[Version]:
     keys = [key for key in store.lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == linker]
     return store.lake.versions(ENTITY_VECTORS.name, keys)
-
-
-def _settings_of(version: Version) -> dict[str, Any]:
-    for row in version.side_rows(MANIFEST.name):
-        found: dict[str, Any] = json.loads(row["settings"])
-        return found
-    return {}
 
 
 def _stored(store: Store, linker: str) -> Iterator[tuple[Digests, Halves]]:

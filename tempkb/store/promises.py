@@ -31,6 +31,10 @@ class Subject:
     partitions: Collection[str] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    def has(self, *partitions: str) -> bool:
+        """Is any of these partitions to be checked?"""
+        return self.partitions is None or any(key in self.partitions for key in partitions)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -128,8 +132,7 @@ def _empty_between(table: str, store: Store, subject: Subject) -> Iterator[tuple
         keys = (before.key, own.key, after.key)
         is_between = before.end == own.start and own.end == after.start
         # A window that was built earlier may only now have a neighbour.
-        is_asked = subject.partitions is None or any(key in subject.partitions for key in keys)
-        if is_between and is_asked and [n_rows[key] > 0 for key in keys] == [True, False, True]:
+        if is_between and subject.has(*keys) and [n_rows[key] > 0 for key in keys] == [True, False, True]:
             yield (own.key,)
 
 

@@ -1,5 +1,6 @@
 """The object through which rooms write and read the tables of a home."""
 
+import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -300,6 +301,12 @@ class Store:
 def inputs_of(version: Version) -> dict[str, str]:
     """Return what a version was made from: digests by the name of the file or table, from its manifest."""
     return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
+
+
+def settings_of(version: Version) -> dict[str, Any]:
+    """Return the settings with which a version was made, from its manifest; none if it has no manifest."""
+    rows = version.side_rows(MANIFEST.name)
+    return dict(json.loads(rows[0]["settings"])) if rows and rows[0]["settings"] else {}
 
 
 def is_of_present_code(version: Version, table: Table) -> bool:
