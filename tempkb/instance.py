@@ -211,11 +211,7 @@ def _make(home: Home, folder: Path) -> None:
 
 
 def _finish(folder: Path, known: Mapping[str, Sequence[str]]) -> None:
-    """Make the tables that a storage lacks, and run Dagster's migrations; a finished storage is left as it is.
-
-    Args:
-        known: dynamic partitions by their family that Dagster is to know.
-    """
+    """Make the tables that a storage lacks, and run Dagster's migrations; a finished storage is left as it is."""
     _write(folder / "dagster.yaml", settings_for(folder))
     with _opened(folder) as instance:
         for storage in (instance.run_storage, instance.schedule_storage):

@@ -24,11 +24,7 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Picture:
-    """Markdown that the UI shows of a table.
-
-    Attributes:
-        markdown: a picture, as a data URL.
-    """
+    """Markdown that the UI shows of a table."""
 
     markdown: str
 

@@ -69,7 +69,6 @@ def create(home: Home, benchmark: Benchmark, preset: str, design: Design, name: 
     """Return a new release, or the existing one with this name if it has the same design.
 
     Args:
-        preset: the preset from which the design was made.
         name: the release's name; empty for `default_name`.
 
     Raises:

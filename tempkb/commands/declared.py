@@ -49,11 +49,7 @@ def words_typed(asked: Mapping[str, Any]) -> Words:
 
 
 def close(summary: "Summary", screen: Callable[..., None] | None = None, *shown: Any) -> None:
-    """End a command that has run something: its notes, its screen, and what failed, with which it exits.
-
-    Args:
-        screen: shows what there is, also after a failure.
-    """
+    """End a command that has run something: its notes, its screen, and what failed, with which it exits."""
     for note in summary.notes:
         warn(note)
     if screen is not None:

@@ -108,7 +108,6 @@ def body(
 
     Args:
         names: title and aliases; the title is used most.
-        traits: what only this entity has.
     """
     own = WORDS["own"][kind.category] if kind.is_typical else ()
     # One for each trait, and others where there are none of the category.

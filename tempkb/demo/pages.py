@@ -143,11 +143,7 @@ class Page:
 
 @dataclass
 class Clock:
-    """The quarters of the world.
-
-    Attributes:
-        windows: its quarters, oldest first.
-    """
+    """The quarters of the world."""
 
     windows: tuple[Window, ...]
 

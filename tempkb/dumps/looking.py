@@ -31,7 +31,6 @@ def look_at(path: Path, kind: str) -> Site | None:
     """Refuse a file if its beginning shows that nothing can be read from it.
 
     Args:
-        path: the file, which exists.
         kind: `history`, `entities`, or the name of an SQL table.
 
     Returns:

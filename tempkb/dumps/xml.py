@@ -46,9 +46,6 @@ class PageStream:
     Call `next_page`, then iterate `revisions` to its end, and repeat. If
     `revisions` raises `BrokenPageError`, discard the page and go to the next.
 
-    Args:
-        pieces: plain bytes of the file.
-
     Attributes:
         damages: places where something was lost, so far; beyond two hundred, the last one counts for all the rest.
         elements: `<revision` start tags counted in the bytes, without parsing.

@@ -40,11 +40,7 @@ _MENTIONS, _CHARS = 8_192, 1 << 26
 
 @dataclass(frozen=True)
 class Found:
-    """An entity that a mention may mean.
-
-    Attributes:
-        entity_id: its Wikidata item; None if it is not known.
-    """
+    """An entity that a mention may mean."""
 
     page_id: int
     entity_id: str | None

@@ -37,11 +37,7 @@ _CONFIGS = (LAYOUT, _ABOUT, "router_config.json", "sentence_bert_config.json", "
 
 @dataclass(frozen=True)
 class ModuleFiles:
-    """One module of a tower.
-
-    Attributes:
-        folder: where its config and weights are.
-    """
+    """One module of a tower."""
 
     kind: str
     folder: Path

@@ -75,12 +75,7 @@ class Linked:
 
 @dataclass(frozen=True)
 class _Target:
-    """A partition of scores to be written, unless it is up to date.
-
-    Attributes:
-        snapshots: of the release of the mentions.
-        inputs: versions and digests from which the scores follow.
-    """
+    """A partition of scores to be written, unless it is up to date."""
 
     partition: str
     snapshots: Snapshots

@@ -28,7 +28,6 @@ class MaskedPlanner:
     """Plans for masked models.
 
     Attributes:
-        mask_id: the token that masks.
         context_tokens: how many tokens the model reads, special ones included; None for any number.
     """
 

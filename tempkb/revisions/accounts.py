@@ -42,7 +42,6 @@ def count_elements(receipts: Sequence[Receipt], logged: int, *, all_written: boo
     """Add up the counts of the workers and the rows that were written.
 
     Args:
-        logged: rows written to the log.
         all_written: was the log of every window to build written? If not, the windows
             without a log hold none of their revisions.
     """
@@ -73,11 +72,7 @@ def damages_in_words(receipts: Sequence[Receipt]) -> dict[str, str]:
 
 
 def after_in_words(dump: Dump, receipts: Sequence[Receipt], last: Window, today: date) -> str:
-    """Say how many revisions lie in no window, since they follow the last one, and what helps; empty if none does.
-
-    Args:
-        last: the last window that the dump reaches.
-    """
+    """Say how many revisions lie in no window, since they follow the last one, and what helps; empty if none does."""
     after = sum(receipt.after for receipt in receipts)
     if not after:
         return ""

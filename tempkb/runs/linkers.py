@@ -82,7 +82,6 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
 
     Args:
         words: which mentions, among which candidates; see `tempkb.linking.requests`.
-        is_all: all linkers of the home, and the baselines.
 
     Returns:
         the names of the linkers that were asked for; and what happened.

@@ -22,11 +22,7 @@ _ADDING = Task(MODELS_JOB, MODELS.name, (MODELS.name,), _is_known)
 
 
 def add(wanted: Mapping[str, Words]) -> Summary:
-    """Add models, each in a run of its own.
-
-    Args:
-        wanted: words of a request by the model's name.
-    """
+    """Add models, each in a run of its own."""
     return past_damage(lambda: _ADDING.run(wanted))
 
 

@@ -87,7 +87,6 @@ def export(name: str, folder: Path, asked: Mapping[str, Any]) -> Path:
     """Write a release below a folder, and return where it lies.
 
     Args:
-        folder: made if need be.
         asked: export options by name, those that were given.
 
     Raises:

@@ -26,7 +26,6 @@ class Source:
     """Prompts of one release.
 
     Attributes:
-        versions: of the partitions of its table of prompts.
         condition: SQL that chooses among their rows.
     """
 

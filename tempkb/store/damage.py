@@ -70,11 +70,7 @@ _SUMS: dict[Path, tuple[tuple[int, int, int], str]] = {}
 
 
 def sum_of(path: Path, *, anew: bool = False) -> str:
-    """Return the sha256 of a file in hexadecimal; an unchanged file is read once per process.
-
-    Args:
-        anew: read it in any case.
-    """
+    """Return the sha256 of a file in hexadecimal; an unchanged file is read once per process."""
     state = path.stat()
     seen = (state.st_size, state.st_mtime_ns, state.st_ino)
     known = _SUMS.get(path)

@@ -88,11 +88,7 @@ def passing_lock(path: Path, held: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def alive_mark(folder: Path) -> Iterator[str]:
-    """Give a name by which others can find out whether this process is alive, inside the block.
-
-    Args:
-        folder: of the marks of all processes.
-    """
+    """Give a name by which others can find out whether this process is alive, inside the block."""
     folder.mkdir(parents=True, exist_ok=True)
     mark = uuid.uuid4().hex
     path = folder / mark

@@ -39,11 +39,7 @@ class DatabaseFileError(TempkbError):
 
 
 class DamagedDatabaseError(DatabaseFileError):
-    """Parts of the file are not as DuckDB wrote them.
-
-    Attributes:
-        found: the file, and what is wrong with it.
-    """
+    """Parts of the file are not as DuckDB wrote them."""
 
     def __init__(self, found: str) -> None:
         super().__init__(

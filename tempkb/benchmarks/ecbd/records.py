@@ -154,9 +154,6 @@ _Record = TypeVar("_Record", ClozeRecord, ProbeRecord)
 def read_records(path: Path, read: Callable[[Mapping[str, Any]], _Record]) -> Iterator[_Record]:
     """Yield the records of a file of JSON lines, or of a single JSON object.
 
-    Args:
-        read: `cloze_record` or `probe_record`.
-
     Raises:
         SourceError: a line is not such a record; the message names the file, the line and what is wrong.
     """

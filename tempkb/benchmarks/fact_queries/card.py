@@ -20,11 +20,7 @@ def _no_changes(_store: Store, _release: Release) -> str:
 def card_of(
     title: str, queries: Table, changes: Callable[[Store, Release], str] = _no_changes
 ) -> Callable[[Store, Release, Options], Card]:
-    """Return a function that makes the card of a release.
-
-    Args:
-        changes: returns the card's text about changes; empty for a benchmark without changes.
-    """
+    """Return a function that makes the card of a release."""
 
     def card(store: Store, release: Release, _options: Options) -> Card:
         (row,) = plain_rows(store.read(FACT_RELEASES.name, release=release.name))

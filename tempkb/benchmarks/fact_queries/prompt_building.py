@@ -59,11 +59,7 @@ BLANK_NAME = "the name of the answer has no character that is not blank"
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a benchmark of facts.
-
-    Attributes:
-        changes: its changes; None if it has no such table.
-    """
+    """The tables of a benchmark of facts."""
 
     queries: Table
     prompts: Table

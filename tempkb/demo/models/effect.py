@@ -41,7 +41,6 @@ class Contrast:
     """What is compared.
 
     Attributes:
-        benchmark: whose scores are compared.
         expected: an effect is positive, a placebo is zero.
     """
 

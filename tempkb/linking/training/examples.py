@@ -48,9 +48,6 @@ def read_examples(
 ) -> tuple[list[Example], list[Example]]:
     """Return the examples for training and for validation, of both categories, in the order of the table's key.
 
-    Args:
-        cut: of the mentions, and of their entities' texts.
-
     Raises:
         SettingsError: the release or cut is not built, or has too few mentions.
         ContractError: texts of it are no longer in the home.
