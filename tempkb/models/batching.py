@@ -242,7 +242,6 @@ class Reader:
         """Items of like size, in batches within the budget.
 
         Args:
-            items: what is put into batches.
             size: gives the tokens of an item, and at how many positions it is read.
             beside: tokens that each item brings along; the longer of the two counts.
         """

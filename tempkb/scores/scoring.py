@@ -48,7 +48,6 @@ class Scored:
     """What a run has done with one scorer.
 
     Attributes:
-        scorer: its name.
         n_prompts: number of prompts that were wanted.
         n_new: how many of them were asked for: those without a row before the run.
         by_status: numbers of the wanted prompts by status.
@@ -68,13 +67,6 @@ def score_model(
     store: Store, benchmarks: Sequence[Benchmark], name: str, request: ScoreRequest, log: Log
 ) -> list[Scored]:
     """Score what has no score yet of the prompts that are wanted.
-
-    Args:
-        store: of the home.
-        benchmarks: all that there are.
-        name: of a model that is ready.
-        request: which prompts, and how.
-        log: takes lines about the progress.
 
     Returns:
         an entry for each scorer; empty if no release has such prompts.
@@ -101,7 +93,6 @@ def counted(store: Store, partition: str, query: str) -> dict[str, int]:
     """Return the numbers of some prompts by status of their scores.
 
     Args:
-        store: of the home.
         partition: of a model and scorer; those of its prompts that have no row are not counted.
         query: SQL that returns the prompts' ids.
     """

@@ -26,9 +26,6 @@ class Source:
     """Prompts of one release.
 
     Attributes:
-        benchmark: name of the release's benchmark.
-        release: its name.
-        versions: of the partitions of its table of prompts.
         condition: SQL that chooses among their rows.
     """
 
@@ -54,7 +51,6 @@ class Wanted:
     """The prompts that one scorer of a model is asked.
 
     Attributes:
-        template: of the scorer.
         sources: where they are; a prompt that several have is asked once.
         limit: most prompts; None for all.
     """
@@ -97,12 +93,7 @@ class Wanted:
 
 
 def prompts_mark(store: Store, benchmarks: Sequence[Benchmark]) -> str:
-    """Return a hash of the prompts of all releases that are built; it changes when one grows. Empty if there are none.
-
-    Args:
-        store: of the home.
-        benchmarks: all that there are.
-    """
+    """Return a hash of the prompts of all releases that are built, which changes when one grows; empty without any."""
     versions = [
         (name, key, version.version)
         for one in benchmarks
@@ -121,10 +112,6 @@ def wanted(
     """Return what the scorers of a family are asked, those of the benchmarks' own templates first.
 
     Args:
-        store: of the home.
-        benchmarks: all that there are.
-        family: of the model.
-        request: which prompts.
         log: takes a sentence about each release that is left out.
 
     Raises:

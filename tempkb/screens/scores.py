@@ -28,12 +28,7 @@ _WAITING = "no score yet"  # after a run that failed, in place of a status
 
 
 def print_scores(models: Sequence[str], words: Words) -> None:
-    """Print what models were asked, and first figures of what they know.
-
-    Args:
-        models: names of models that were scored.
-        words: what was asked for.
-    """
+    """Print what models were asked, and first figures of what they know."""
     store, out = open_store(), console()
     about = {row["model"]: row for row in known_models(store.lake) if row["model"] in models}
     request = request_of(words)
