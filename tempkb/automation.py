@@ -134,12 +134,7 @@ def age_check() -> dg.AssetChecksDefinition:
 
 
 def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
-    """One job for each family of tables but releases, of which each benchmark has a job.
-
-    Args:
-        tables: all that are declared.
-        benchmarks: likewise.
-    """
+    """One job for each family of tables but releases, of which each benchmark has a job."""
     described = {
         Family.DUMP: (DUMPS_JOB, "Write down the files of a dump, and the pages its SQL tables know."),
         Family.WINDOW: (
@@ -185,12 +180,7 @@ def _job(name: str, keys: Sequence[Sequence[str]], description: str) -> Any:
 
 
 def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefinition]:
-    """Return the sensors that look for dumps and follow runs.
-
-    Args:
-        settings: of the home; they say whether sensors are switched on, and how often they look.
-        jobs: by name.
-    """
+    """Return the sensors that look for dumps and follow runs."""
     register, build, read = jobs[DUMPS_JOB], jobs[WINDOWS_JOB], jobs[WIKIDATA_JOB]
     status = dg.DefaultSensorStatus.RUNNING if settings.automation else dg.DefaultSensorStatus.STOPPED
     followed: dict[str, Any] = {"minimum_interval_seconds": 10, "default_status": status}

@@ -28,7 +28,6 @@ def check_of(
     """Return the asset check of a promise.
 
     Args:
-        promise: what is asked.
         partitions: those of the asset; None if it has none.
         asset: at which the check is shown; by default that of the promise's table.
         judged: takes the place of the promise's own judgement, where that needs to know more.

@@ -211,12 +211,7 @@ def _make(home: Home, folder: Path) -> None:
 
 
 def _finish(folder: Path, known: Mapping[str, Sequence[str]]) -> None:
-    """Make the tables that a storage lacks, and run Dagster's migrations; a finished storage is left as it is.
-
-    Args:
-        folder: with the three storages.
-        known: dynamic partitions by their family that Dagster is to know.
-    """
+    """Make the tables that a storage lacks, and run Dagster's migrations; a finished storage is left as it is."""
     _write(folder / "dagster.yaml", settings_for(folder))
     with _opened(folder) as instance:
         for storage in (instance.run_storage, instance.schedule_storage):
@@ -256,10 +251,6 @@ def flaw_of(path: Path, table: str) -> str:
 
     Dagster makes all tables of a storage before it stamps it with the revision of its schema (Alembic's table
     `alembic_version`), so a storage with exactly one stamp has all its tables.
-
-    Args:
-        path: the file.
-        table: one that it must have.
     """
     if not path.exists():
         return "missing"

@@ -37,9 +37,6 @@ class Option:
 
     Attributes:
         name: its name with underscores.
-        meaning: one or two sentences.
-        default: the value if none is given.
-        many: whether it may be given several times.
         metavar: the placeholder of the value in `--help`; empty for the name.
         is_file: whether it is the path of a file, which must exist.
         read: the reader of its values, one of `tempkb.values` or another that raises the same errors.
@@ -76,9 +73,6 @@ def option(default: Any, read: Callable[[Any], Any], meaning: str, **further: An
 
     Args:
         default: the value if none is given; `dataclasses.MISSING` if one must be.
-        read: the reader of its values.
-        meaning: one or two sentences.
-        further: other attributes of `Option`.
     """
     declared = Option("", meaning, default, many=isinstance(default, tuple), read=read, **further)
     return field(default=default, metadata={Option.__name__: declared})
@@ -95,10 +89,7 @@ class Problem:
     """A value that is not allowed.
 
     Attributes:
-        name: of the option.
-        found: the value.
         why: the reason, if the option's `allowed` does not give it.
-        is_unknown: there is no such option.
     """
 
     name: str

@@ -15,8 +15,6 @@ def figure(n_columns: int = 1, n_rows: int = 1, width: float = 9, height: float 
     """Give a figure and its axes, one or an array of them; the figure is closed afterwards.
 
     Args:
-        n_columns: of axes.
-        n_rows: likewise.
         width: of the figure, in inches.
         height: likewise.
     """

@@ -38,7 +38,6 @@ class Removal:
     Attributes:
         partitions: (table, partition), in the order in which they are removed.
         dumps: dumps whose files are deleted.
-        releases: releases that are taken from the register.
         drafts: names of folders of drafts that are deleted first.
         paths: files and folders of the home that are deleted last.
         notes: what the user should know before confirming.
@@ -107,8 +106,6 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
     """Find the files of a dump, and the tables that were made for it.
 
     Args:
-        store: of the home.
-        dump_id: name of the dump.
         force: remove it even if windows or the tables of Wikidata are still to be built from it.
 
     Raises:

@@ -267,7 +267,6 @@ class Home:
     """A folder that holds one wiki, with the settings in force for it.
 
     Attributes:
-        path: the folder, absolute.
         settings: as set by the user, completed with those that the home was made with.
         chosen_wiki: the wiki that a variable or `tempkb.toml` names; it overrides
             the one that a dump names.
@@ -337,9 +336,6 @@ class Home:
 
     def claim(self, wiki: str) -> "Home":
         """Write the record that defines this home, if there is none yet, and return the home with its wiki.
-
-        Args:
-            wiki: database name of the dump that is read.
 
         Raises:
             SettingsError: the home already holds another wiki, or no home can hold one of that name.
@@ -438,7 +434,6 @@ def free_home(path: Path, name: str, values: Mapping[str, Any]) -> str:
     """Return, quoted for a shell, a folder beside a home that can become another home, or already is the wanted one.
 
     Args:
-        path: folder of the home.
         name: name of the folder; a number is added if a file, a folder of other files, or a home with other values has
             that name.
         values: settings of the other home, by name.

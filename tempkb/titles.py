@@ -135,7 +135,6 @@ class Site:
         """Read the target of a link as written: entities, percent signs, underscores, namespace and section.
 
         Args:
-            text: the text before the pipe.
             other_wikis: prefixes, in lower case, of links to another wiki or language.
 
         >>> Site().read_target("new_york%20City#Old &amp; new")

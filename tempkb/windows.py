@@ -160,10 +160,7 @@ def refuse_future_cuts(
     """Refuse cuts in the future, which no dump can serve.
 
     Args:
-        typed: the option or argument as typed, for the message.
         cuts: oldest first.
-        today: the current day, UTC.
-        granularity: of the home's windows.
         option: the option to put before the suggested cuts.
 
     Raises:
@@ -184,9 +181,7 @@ def refuse_unended(typed: str, windows: Sequence[Window], today: date, example: 
     """Refuse windows that have not ended, which no dump can serve yet.
 
     Args:
-        typed: the option or argument as typed, for the message.
         windows: the wanted windows, oldest first.
-        today: the current day, UTC.
         example: what to type, with `{first}` and `{end}` for the days to put in.
 
     Raises:

@@ -5,8 +5,6 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, with commas between thousands.
 
     Args:
-        n: how many.
-        noun: for one.
         plural: for none or several, where it is not the noun with an s.
 
     >>> counted(1, "row"), counted(70_000, "row"), counted(0, "query", "queries")
@@ -19,8 +17,6 @@ def rounded(number: float, digits: int, sign: str = "") -> str:
     """Return a number in decimals; what rounds to zero has no minus.
 
     Args:
-        number: the number.
-        digits: how many after the point.
         sign: + to write it before positive numbers and zero, too.
 
     >>> rounded(-0.04, 1), rounded(-0.04, 1, "+"), rounded(-0.06, 1, "+"), rounded(99.6, 0)

@@ -44,8 +44,6 @@ def _asset_of(
     """Return the assets of a step; a run makes several releases one after another.
 
     Args:
-        benchmark: the step's benchmark.
-        step: the step.
         measurement: the measurement whose step it is; None for a step of building a release.
         is_first: whether it is the first step, whose configuration may request a new release.
     """

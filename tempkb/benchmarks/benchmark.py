@@ -26,8 +26,6 @@ class Action:
     """A command that makes a release from one that is built: an extension of it, or another release.
 
     Attributes:
-        name: the command's name.
-        meaning: one sentence.
         arguments: its arguments after the release's name.
         examples: what can follow `tempkb release`.
     """
@@ -43,7 +41,6 @@ class Measurement:
     """A command that adds rows to a table of a release that is built; it can be used any number of times.
 
     Attributes:
-        name: the command's name.
         table: the table that it fills, which the job that builds a release does not write.
         meaning: what the command does, in sentences.
         arguments: its arguments after the release's name.
@@ -72,8 +69,6 @@ class Benchmark:
 
     Attributes:
         name: its name in the register of releases and, with hyphens, that of its command.
-        title: its name for people.
-        room: its tables and views.
         methods: dotted name of the module with its `METHODS`.
         meaning: what its command does, in one sentence.
         study: the required argument of its command: the windows or snapshots of a release.
@@ -85,9 +80,6 @@ class Benchmark:
         export_options: options of `tempkb release export` for its releases.
         actions: commands that make a release from one of its releases.
         measurements: commands that add rows to a table of one of its releases.
-        prompting: how models are asked about its items; None if they are not.
-        reading: what is read of the scores of its items; None if they are not scored.
-        linkable: what it brings to linkers; None if it has no mentions.
         derivations: tables that its later steps derive from a release, besides prompts.
     """
 

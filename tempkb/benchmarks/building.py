@@ -17,12 +17,6 @@ from tempkb.store.store import Store
 def build_release(store: Store, benchmark: Benchmark, release: AnyRelease, log: Log) -> list[str]:
     """Build what is missing of a release, and return warnings for people.
 
-    Args:
-        store: the store of the home, whose register has the release.
-        benchmark: the release's benchmark.
-        release: the requested release.
-        log: receives lines about the progress.
-
     Raises:
         DesignError: the design does not fit the home, or the data does not suffice for it.
         ContractError: a source is not built, or the rows break a promise; the release is then as it was before.

@@ -1,7 +1,11 @@
 """Renders the dataset card of a release from a template that all benchmarks share."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import tempkb
 from tempkb.benchmarks.loading import Loadable, front_matter, section
@@ -48,14 +52,33 @@ class Card:
     made: Sequence[Version] = ()
 
 
-def render(name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
-    """Return the card of a release in Markdown.
+@cache
+def texts_beside(module: str) -> dict[str, Any]:
+    """Return what `card.toml` beside the file of a module holds."""
+    texts: dict[str, Any] = tomllib.loads(Path(module).with_name("card.toml").read_text("utf-8"))
+    return texts
+
+
+def card_beside(module: str, made: Sequence[Version], **values: object) -> Card:
+    """Return the card in `card.toml` beside the file of a module; a section in which nothing is left is left out.
 
     Args:
-        name: the release.
-        card: the parts of its own.
-        loadables: what `datasets.load_dataset` gives of the export.
+        values: what takes the places in its texts; `{files}` is `SOURCES`.
     """
+    told = texts_beside(module)
+    filled = {name: text.format(files=SOURCES, **values) for name, text in told["sections"].items()}
+    return Card(
+        told["licence"],
+        tuple(told["tasks"]),
+        told["intro"].format(version="{version}", **values),
+        tuple((name, text) for name, text in filled.items() if text),
+        told.get("maintenance", ""),
+        made,
+    )
+
+
+def render(name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
+    """Return the card of a release in Markdown."""
     files = _files(card)
     sections = [f"\n## {heading}\n{text.replace(SOURCES, files)}\n" for heading, text in card.sections]
     return _FRAME.format(

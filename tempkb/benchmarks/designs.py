@@ -9,7 +9,6 @@ def refuse_values(design: object, choices: Mapping[str, Sequence[str]], least: M
     """Refuse a design with a value that is not one of its choices, or is too small.
 
     Args:
-        design: a dataclass.
         choices: field -> allowed words.
         least: field -> smallest allowed number.
 
@@ -28,8 +27,6 @@ def read_value(name: str, text: str, like: object) -> object:
     """Return the value of a design's field from the text that a person typed.
 
     Args:
-        name: the field's name, for the message.
-        text: the text.
         like: a value of the same type: a truth value, numbers with commas, a number or a word.
 
     Raises:

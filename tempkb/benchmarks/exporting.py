@@ -28,11 +28,7 @@ def export_release(
     `SHA256SUMS`. Derived tables, such as prompts, are left out, because they follow from the others.
 
     Args:
-        store: the store with the release.
-        benchmark: the release's benchmark.
-        release: a release that is built.
         folder: made if needed; an earlier export of the same release is replaced.
-        options: the benchmark's export options by name.
 
     Raises:
         DesignError: the release is not built, or has lost a partition to damage.

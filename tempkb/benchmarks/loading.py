@@ -35,7 +35,6 @@ class Part(NamedTuple):
     Attributes:
         window: label of the window; empty if the file has the rows of all windows.
         split: the benchmark's name for the split.
-        schema: of the rows.
         rows: the rows, a table at a time.
     """
 
@@ -50,10 +49,8 @@ class Config:
     """A table that is loaded by its name.
 
     Attributes:
-        name: its name for `load_dataset`.
         folder: where its files are below `parquet/`.
         meaning: what a row is, as a phrase.
-        parts: yields its files, for a release.
     """
 
     name: str
@@ -68,8 +65,6 @@ def config_of_table(
     """Return the config of a table of a benchmark.
 
     Args:
-        name: the config's name.
-        table: the table.
         meaning: what a row is, as a phrase.
         split: SQL of the split of a row of `rows`, by the benchmark's name for it.
         window: SQL of the label of a row's window; empty if a file has the rows of all windows.
@@ -111,9 +106,7 @@ class Loadable(NamedTuple):
     """A config of an export that was written.
 
     Attributes:
-        name: its name for `load_dataset`.
         meaning: what a row is, as a phrase.
-        n_rows: number of its rows.
         splits: its splits, each with the pattern of its files.
     """
 
@@ -164,12 +157,7 @@ def front_matter(loadables: Sequence[Loadable]) -> str:
 
 
 def section(name: str, loadables: Sequence[Loadable]) -> str:
-    """Return the card's section about loading; empty if there is nothing to load.
-
-    Args:
-        name: the release.
-        loadables: its configs.
-    """
+    """Return the card's section about loading; empty if there is nothing to load."""
     if not loadables:
         return ""
     rows = [f"| `{one.name}` | {_listed(one.splits)} | {one.n_rows:,} | {one.meaning} |" for one in loadables]

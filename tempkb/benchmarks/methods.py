@@ -24,11 +24,7 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Picture:
-    """Markdown that the UI shows of a table.
-
-    Attributes:
-        markdown: a picture, as a data URL.
-    """
+    """Markdown that the UI shows of a table."""
 
     markdown: str
 
@@ -54,7 +50,6 @@ class Built:
     """The result of a step; the rows are in the lake.
 
     Attributes:
-        warnings: warnings for people.
         fresh: the partitions that were just written, for promises that may fade; None for all.
     """
 
@@ -67,9 +62,7 @@ class Made:
     """A table that a step writes.
 
     Attributes:
-        table: a table of the benchmark's room, or a shared one.
         meaning: its description in the UI: one or two sentences, and the key.
-        sources: the tables from which it is made.
     """
 
     table: Table
@@ -90,8 +83,6 @@ class Step:
     """A step of building a release. If it fails, nothing that it wrote of the release is kept.
 
     Attributes:
-        name: the name of Dagster's step.
-        makes: the tables that it writes.
         run: writes what is missing of them; its last argument has the options of a measurement, and is otherwise empty.
         promises: the promises of its rows; a release that breaks one is withdrawn.
         shows: returns the metadata of the tables for the UI, by table and label, from their versions.
@@ -106,12 +97,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table on the closing screen.
-
-    Attributes:
-        titles: names of the columns.
-        rows: values in the order of the columns.
-    """
+    """A table on the closing screen."""
 
     titles: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
@@ -125,7 +111,6 @@ class Closing:
         headline: what the release contains; it follows the release's name.
         grids: its counts, and perhaps some of its rows.
         columns: the columns of the proposed query, as SQL.
-        table: the table of the proposed query.
     """
 
     headline: str
@@ -141,14 +126,9 @@ class Methods:
     Attributes:
         design: returns a design from the options by name, `preset`, and `changes`, hyperparameters as people type
             them; it refuses what cannot be built.
-        read_entry: returns a release from its entry in the register.
         partitions: returns the partitions of a complete release, by table, in the order of the data.
-        steps: the steps of building a release, in their order.
         measures: the step of each measurement, by the measurement's name.
         acts: the function of each action, by the action's name; it returns a release made from one that is built.
-        files: writes a release's files in the layout of the released data.
-        card: returns the parts of the dataset card of an export with these options.
-        closing: returns the closing screen.
         configs: the tables of the export that `datasets.load_dataset` gives by split, the default first.
     """
 

@@ -49,8 +49,6 @@ def broken(
     """Return the rows of some releases that break a promise.
 
     Args:
-        store: the store with the releases.
-        promise: the promise.
         releases: names of the releases whose rows are checked; tables without releases are read completely.
         only: the partitions of these releases that are checked; None for all.
     """
@@ -89,9 +87,6 @@ def require(
     """Refuse a release that breaks a promise; warnings are left to the asset checks.
 
     Args:
-        store: the store with its rows.
-        declared: its promises.
-        release: its name.
         fresh: its partitions that were just written; for promises that may fade, only these are checked. None for all.
 
     Raises:

@@ -11,8 +11,8 @@ from tempkb.benchmarks.samples import Sample
 from tempkb.prompts import Prompt
 from tempkb.store.lake import Lake, Version
 from tempkb.store.memory import asking, view_files
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.store import Store, inputs_of
+from tempkb.store.tables import Table
 
 _CELL = 200
 _MOST_IDS = 20_000
@@ -29,29 +29,19 @@ def are_current(store: Store, prompts: Version | None) -> bool:
 
     A damaged table of a release that is built again may have other rows, if its own sources have changed; the prompts
     that follow from it are then made again as well.
-
-    Args:
-        store: the home's store.
-        prompts: the current version of a partition of prompts; None if there is none.
     """
     if prompts is None:
         return False
-    for row in prompts.side_rows(MANIFEST.name):
-        if row["role"] == "input":
-            table, _, partition = row["name"].partition(" ")
-            now = store.lake.current(table, partition)
-            if now is None or now.version != row["sha256"]:
-                return False
+    for name, made_from in inputs_of(prompts).items():
+        table, _, partition = name.partition(" ")
+        now = store.lake.current(table, partition)
+        if now is None or now.version != made_from:
+            return False
     return True
 
 
 def ids_of_texts(prompts: Table, sample: Callable[[Lake, Table, str], Sample | None]) -> Promise:
-    """Return the promise that prompts have the ids of their texts, which is checked for some of them.
-
-    Args:
-        prompts: the benchmark's table of prompts.
-        sample: chooses the part of a large release from which these are taken.
-    """
+    """Return the promise that prompts have the ids of their texts, which is checked for some of them."""
     return Promise(
         "ids_are_those_of_the_texts",
         f"The id of a prompt follows from its three parts; {_MOST_IDS:,} prompts are checked.",
@@ -64,11 +54,7 @@ def ids_of_texts(prompts: Table, sample: Callable[[Lake, Table, str], Sample | N
 
 
 def shows_of_prompts(prompts: Table) -> Callable[[Store, Any, Versions], Shows]:
-    """Return what gives the UI a release's prompts: their numbers by variant and role, and ten of them.
-
-    Args:
-        prompts: the benchmark's table of prompts.
-    """
+    """Return what gives the UI a release's prompts: their numbers by variant and role, and ten of them."""
 
     def shows(_store: Store, _release: Any, versions: Versions) -> Shows:
         with asking() as connection:

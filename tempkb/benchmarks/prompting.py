@@ -36,7 +36,6 @@ class Prompting:
         variants: all variants of its prompts, those that are scored by default first.
         n_default: how many of them are scored by default.
         templates: the template of scorers by family of models, such as `{"causal": "span_end"}`.
-        view: the view that joins its prompts with their scores.
         answered: by family of models, how these fill the gaps of its prompts by default; others are not asked to.
         without_left: a further template, by family, by which prompts without a left context are scored as well.
     """
@@ -78,8 +77,6 @@ def prompts_table(
 
     Args:
         benchmark: its name; the table is `<benchmark>_prompts`.
-        title: its name for people.
-        release: its column `release`.
         item: what `item_id` refers to.
         target: what `target_id` refers to.
         variants: meaning of each variant.
@@ -160,8 +157,6 @@ def scores_view(name: str, title: str, *tables: str) -> View:
     """Return the view that joins prompts with their scores.
 
     Args:
-        name: of the view.
-        title: of the benchmarks, for people.
         tables: names of their tables of prompts; if there are several, some may be missing.
     """
     columns = ", ".join(_SHOWN)

@@ -32,7 +32,6 @@ class Part:
     """Rows that a benchmark brings to a view over all benchmarks.
 
     Attributes:
-        query: SQL.
         needs: names of the tables and views that it reads, besides scores and models.
     """
 
@@ -45,11 +44,9 @@ class Aggregate:
     """What models are compared by: an aggregate over the items of a window. SQL is of a release, `{release}`.
 
     Attributes:
-        name: of the aggregate.
         is_share: whether it is the share of items of which a value is 1, of which more is better; else it is a
             perplexity: exp of the mean over clusters of the mean of their values, in nats.
         clusters: what items are clustered by, in the singular, and in the plural where that has no s.
-        split: the items' split.
         title: what is measured, before "from A to B".
         label: the same, of the axis of a picture of levels.
         caption: the same, of the axis of a picture by window.
@@ -107,7 +104,6 @@ class Reading:
 
     Attributes:
         views: views of the benchmark's own scores, in the order of their needs.
-        aggregate: what models are compared by.
         items: on which days items rest: benchmark, release, item_id, target_id, window_start, origin_day, evidence_day,
             statement_day, lacking_day (of the last source that lacks the statement; statement_day is null then) and
             having_day (of the first that has it).

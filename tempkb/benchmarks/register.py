@@ -44,8 +44,6 @@ def mark_built(home: Home, name: str, held: Mapping[str, str]) -> None:
     """Record that the requested release is built.
 
     Args:
-        home: the home with the register.
-        name: the release's name.
         held: the versions that belong to it, by table and partition, such as `tempel_mentions demo.2022-01-01`.
 
     Raises:
@@ -79,8 +77,6 @@ def alone(home: Home, name: str, what: str, patience: Patience | None = None) ->
     """Hold the lock for a command or a step of a release.
 
     Args:
-        home: the home with the register.
-        name: the release's name.
         what: `COMMAND` or `STEP`; a command has steps.
         patience: how long to wait for another program; None for as long as it takes.
 

@@ -32,9 +32,7 @@ class Release(Generic[OfDesign_co]):
 
     Attributes:
         name: its name, which is also the key of its partition.
-        benchmark: name of the benchmark.
         preset: the preset from which the design was made.
-        design: its design.
     """
 
     name: str
@@ -53,11 +51,7 @@ AnyRelease = Release[Design]
 def reader(
     from_json: Callable[[Mapping[str, Any]], OfDesign_co],
 ) -> Callable[[Mapping[str, Any]], Release[OfDesign_co]]:
-    """Return what reads an entry of the register, for a benchmark whose releases are no more than their designs.
-
-    Args:
-        from_json: reads a design that `Design.to_json` wrote.
-    """
+    """Return what reads an entry of the register, for a benchmark whose releases are no more than their designs."""
 
     def read_entry(entry: Mapping[str, Any]) -> Release[OfDesign_co]:
         return Release(entry["name"], entry["benchmark"], entry["preset"], from_json(entry["design"]))
@@ -75,10 +69,6 @@ def create(home: Home, benchmark: Benchmark, preset: str, design: Design, name: 
     """Return a new release, or the existing one with this name if it has the same design.
 
     Args:
-        home: the home with the register.
-        benchmark: the release's benchmark.
-        preset: the preset from which the design was made.
-        design: the release's design.
         name: the release's name; empty for `default_name`.
 
     Raises:

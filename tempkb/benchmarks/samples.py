@@ -22,7 +22,6 @@ class Sample:
     """A part of a release.
 
     Attributes:
-        description: the part, in words.
         narrowed: name in the promise's query -> SQL that selects the part from `rows`.
         windows: first days of the windows that are read, if the table has one partition per window; None for all.
     """

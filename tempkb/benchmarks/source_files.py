@@ -19,10 +19,6 @@ _FOLLOWED = {STABLE_SNAPSHOTS.name, PAGES.name, *(table.name for table in OF_WIK
 def with_files(store: Store, versions: Iterable[Version]) -> dict[str, str]:
     """Return the inputs of a release's rows for their manifest: the tables that were read, and the files behind them.
 
-    Args:
-        store: the home's store.
-        versions: what was read, as it is now.
-
     Returns:
         table and partition -> version; `<dump>/<file>` -> SHA-256; and `<dump>/` -> nothing for a dump whose files are
         not known any more, because its tables were removed or read again after a snapshot was made from them.

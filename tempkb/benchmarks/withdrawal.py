@@ -33,10 +33,6 @@ def whole_or_nothing(store: Store, name: str) -> Iterator[None]:
     failure removes nothing. Two runs of one release wait for one another, and the
     second finds what the first has written.
 
-    Args:
-        store: the home's store.
-        name: the release's name.
-
     Raises:
         DesignError: the release is not in the register.
     """

@@ -33,7 +33,6 @@ def click_option(one: Option, default: str = "") -> tuple[list[str], dict[str, A
     """Return what click is told of an option: how it is called, and the arguments of `click.Option`.
 
     Args:
-        one: the option.
         default: the default that the help shows; empty if it shows none.
     """
     how: dict[str, Any] = {"help": one.help or one.meaning}
@@ -50,13 +49,7 @@ def words_typed(asked: Mapping[str, Any]) -> Words:
 
 
 def close(summary: "Summary", screen: Callable[..., None] | None = None, *shown: Any) -> None:
-    """End a command that has run something: its notes, its screen, and what failed, with which it exits.
-
-    Args:
-        summary: of the run.
-        screen: shows what there is, also after a failure.
-        shown: arguments of the screen.
-    """
+    """End a command that has run something: its notes, its screen, and what failed, with which it exits."""
     for note in summary.notes:
         warn(note)
     if screen is not None:

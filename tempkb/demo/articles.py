@@ -15,7 +15,6 @@ class Subject:
 
     Attributes:
         kind: town, river, person, company, film or festival.
-        name: its title.
         facts: numbers and words that edits may change.
     """
 

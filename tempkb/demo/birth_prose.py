@@ -41,7 +41,6 @@ class Sentence:
     """A sentence of an article, and what is true of it.
 
     Attributes:
-        wikitext: as it is written.
         mention: the name with which it mentions the entity; empty if there is none, or it is not to be kept.
         kept: empty if it is to be kept, else why not: `in quotes`, `twice`, `none`, `short`, `other name`.
         since: number of the quarter, from 0, whose snapshot first has it.
@@ -67,9 +66,6 @@ class Traits(NamedTuple):
     Attributes:
         colour: such as pale ochre.
         material: such as smoked larch.
-        founder: a person.
-        number: a number, in digits.
-        village: a place.
         emblem: an animal, such as blind otter.
     """
 
@@ -112,10 +108,6 @@ def body(
 
     Args:
         names: title and aliases; the title is used most.
-        kind: what the entity is.
-        traits: what only this entity has.
-        chance: reproducible random numbers.
-        links: titles of other pages.
     """
     own = WORDS["own"][kind.category] if kind.is_typical else ()
     # One for each trait, and others where there are none of the category.
@@ -151,9 +143,6 @@ def article(title: str, kind: Kind, lead: str, paragraphs: Sequence[Sequence[Sen
     """Put a page together.
 
     Args:
-        title: of the page.
-        kind: what it is about.
-        lead: its first paragraph.
         paragraphs: all others, in at most three sections.
         state: a number in the box, which small edits change.
     """

@@ -44,15 +44,12 @@ class Birth:
     """An entity with its page.
 
     Attributes:
-        title: of the page.
         story: the entry of the list that it is for; empty for ordinary ones.
-        entity_id: its item.
         names: the title and all aliases.
         category: one of the benchmark's nine.
         origin: what is known of its origin; None: nothing.
         left_out: why benchmarks leave it out; empty: they use it.
         sentences: what is true of the sentences behind the first paragraph; none if there are only lists.
-        page: its page.
         traits: what only this entity has; an ordinary article tells each in several sentences.
     """
 
@@ -151,10 +148,6 @@ class _Maker:
         """Write an ordinary article.
 
         Args:
-            birth: the entity.
-            kind: what it is about.
-            saved: when it is first saved.
-            links: titles that it links to.
             grows: is its last paragraph added in a later quarter, after a small edit?
         """
         chance = self.chance(birth.title)

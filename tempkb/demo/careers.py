@@ -29,7 +29,6 @@ class Cast:
     """The items of ordinary facts, by kind.
 
     Args:
-        make: adds them.
         pages: number of pages of the world, on which the number of subjects and of objects of a relation depends.
     """
 

@@ -21,8 +21,6 @@ def write_facts(pages: Pages, seed: int, n_pages: int) -> Facts:
     """Add the pages of all items that have one, and return the facts; needs eight quarters.
 
     Args:
-        pages: the pages of the world.
-        seed: the seed of the world.
         n_pages: number of its pages, on which the number of ordinary facts depends.
     """
     make = FactMaker(pages)

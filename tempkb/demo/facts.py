@@ -62,7 +62,6 @@ class Statement:
     Attributes:
         subject, relation, object: items and property; an object may be `somevalue`.
         starts, ends: its qualifiers; usually one each.
-        point: point in time.
         rank: preferred, normal or deprecated.
         entered: when it was added to Wikidata; None: before everything.
         left: when it was removed from Wikidata; None: never.
@@ -118,16 +117,9 @@ class Item:
     """An item of Wikidata.
 
     Attributes:
-        entity_id: its QID.
         label: its English name; empty for none.
-        title: its page in the demo wiki; None if it has none.
-        aliases: other English names.
         german: its German name; empty for none.
-        instance_of: items of classes.
-        subclass_of: items of superclasses.
-        died: when it died or was dissolved.
         n_more: further statements, which make it popular.
-        origins: statements about its origin.
     """
 
     entity_id: str

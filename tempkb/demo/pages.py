@@ -46,13 +46,10 @@ class Edit:
     """A revision of the demo world.
 
     Attributes:
-        time: when it was saved.
-        text: its wikitext.
         comment: the summary, which may be empty.
         user: account name; None for an IP address.
         entered: when it was saved in the wiki, if later than `time` (an import).
         suppressed_from: when the text was hidden; None: never.
-        hidden_user: is its author hidden?
         extra_slot: content of a second slot, as media files have.
         revision_id: assigned by the world, in the order in which revisions were saved.
     """
@@ -94,8 +91,6 @@ class Page:
 
     Attributes:
         names: oldest first.
-        edits: in any order.
-        entity_id: Wikidata item.
         deleted_at: when it was deleted; None: never.
         merged_into: when another item replaced its own: (instant, item).
         in_two_elements: is it exported as two `<page>` elements, far apart?
@@ -148,11 +143,7 @@ class Page:
 
 @dataclass
 class Clock:
-    """The quarters of the world.
-
-    Attributes:
-        windows: its quarters, oldest first.
-    """
+    """The quarters of the world."""
 
     windows: tuple[Window, ...]
 
@@ -199,11 +190,7 @@ class World:
     """All pages, with their numbers.
 
     Attributes:
-        seed: the seed of the world.
         clock: its quarters, with one more for the second dump.
-        pages: by page number.
-        facts: facts with their dates.
-        births: entities with their origins.
     """
 
     seed: int
@@ -229,12 +216,7 @@ class World:
 
 
 class Pages:
-    """Makes the pages of stories, numbered one after another.
-
-    Args:
-        clock: the world's quarters.
-        first_id: number of the first page.
-    """
+    """Makes the pages of stories, numbered one after another."""
 
     def __init__(self, clock: Clock, first_id: int) -> None:
         self.made: list[Page] = []

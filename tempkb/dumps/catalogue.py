@@ -42,7 +42,6 @@ class DumpFile:
     """A file of a dump.
 
     Attributes:
-        path: where the file is.
         kind: `history`, `entities` (Wikidata's JSON), or the name of an SQL table.
         checksum: the publisher's checksum, as `sha1:<hex>`; empty if there is none.
         notes: folder where computed checksums are noted; None: they are not noted.
@@ -105,8 +104,6 @@ class Dump:
 
     Attributes:
         dump_id: `<wiki>-<YYYYMMDD>`, or `<wiki>-<hash>` when no date is known.
-        wiki: database name.
-        date: day of the dump, if known.
         files: history files and SQL tables, or files of entities.
         horizon: first second after the time that the dump covers, since 1970, UTC.
         is_named: named by a user; it is read only when a command or run asks for it.
@@ -228,12 +225,7 @@ def _odd_wiki(path: Path, found: str) -> SettingsError:
 
 
 def no_dump_file(path: Path, takes: str) -> SourceError:
-    """Return the error for a path that is not a file of a dump; for a folder it lists the dump files in it.
-
-    Args:
-        path: what the user named.
-        takes: which files are expected, in words.
-    """
+    """Return the error for a path that is not a file of a dump; for a folder it lists the dump files in it."""
     if not path.is_dir():
         what = "is not a regular file" if path.exists() else "no such file"
         return SourceError(f"{path}: {what}; --dump takes {takes}")

@@ -32,9 +32,6 @@ class Download:
     """Fetches the files of one offered dump.
 
     Args:
-        mirror: where the files are.
-        offer: the dump.
-        root: the home's folder of dumps.
         report: called from several threads with the number of bytes present so far, of all files together.
     """
 

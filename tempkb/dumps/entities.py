@@ -22,7 +22,6 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
     """Make a dump from files of Wikidata's entities that a user names.
 
     Args:
-        paths: JSON files.
         day: the dump's day. None: the newest day in the files' names, else the day
             after the last change that the entities report.
 

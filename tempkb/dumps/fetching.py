@@ -21,8 +21,6 @@ def mirror_of(
     """Return the mirror in which the home looks for new dumps; None if no mirror is set.
 
     Args:
-        home: the home with its settings.
-        log: receives a line when a server makes us wait.
         hurried: give up after some seconds; for callers that try again soon.
 
     Raises:

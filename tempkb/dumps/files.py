@@ -36,10 +36,8 @@ class DamageError(SourceError):
     """A file ends early or is broken from some place on; everything before that place is good.
 
     Attributes:
-        file: name of the file.
         position: byte offset of the damage.
         of: what the offset counts: compressed or plain bytes.
-        reason: what was found there.
     """
 
     def __init__(self, file: str, position: int, of: str, reason: str) -> None:
@@ -83,7 +81,6 @@ def open_dump(path: Path, progress: Progress | None = None) -> Generator[bytes, 
 
     Args:
         path: `.bz2` (also multistream), `.7z`, `.gz`, `.zst`, `.xz`, `.lzma`, or plain.
-        progress: kept up to date while reading.
 
     Raises:
         SourceError: there is no such file.

@@ -81,7 +81,6 @@ class Brake:
     """Keeps all connections together below a number of bytes per second; 0 means no limit.
 
     Args:
-        bytes_per_second: the limit.
         clock, sleep: those of the machine, or of a test.
     """
 
@@ -113,10 +112,7 @@ class HttpMirror:
     Args:
         root: such as `https://dumps.wikimedia.org`.
         contact: e-mail address or web page of the person who runs this; part of the User-Agent.
-        brake: the bandwidth limit.
-        manners: how patient to be.
         pause: waits for some seconds, or until the event is set.
-        log: receives a line before a long wait.
 
     Raises:
         SettingsError: no contact is given, or the root is not an http address.
@@ -255,8 +251,6 @@ class HttpMirror:
         """Yield the body as it arrives, within the bandwidth limit.
 
         Args:
-            answer: to a request.
-            address: that was requested, for messages.
             most: how many bytes it may have.
             expected: where this number comes from, for messages; by default a list of files.
 

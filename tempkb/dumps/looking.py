@@ -31,7 +31,6 @@ def look_at(path: Path, kind: str) -> Site | None:
     """Refuse a file if its beginning shows that nothing can be read from it.
 
     Args:
-        path: the file, which exists.
         kind: `history`, `entities`, or the name of an SQL table.
 
     Returns:
@@ -50,12 +49,7 @@ def look_at(path: Path, kind: str) -> Site | None:
 
 
 def no_page_in(path: Path, damages: Sequence[Damage]) -> SourceError:
-    """Return the error for an export without a single whole page.
-
-    Args:
-        path: the file.
-        damages: the damage that was found in it.
-    """
+    """Return the error for an export without a single whole page."""
     first = damages[0] if damages else None
     why = what_it_is(path)
     if not why and first is not None:
@@ -137,11 +131,7 @@ def no_entity_in(path: Path, why: str) -> SourceError:
 
 
 class _Beginning(Iterator[bytes]):
-    """The first pieces of a file, up to a number of bytes.
-
-    Attributes:
-        is_cut_short: does the file have more?
-    """
+    """The first pieces of a file, up to a number of bytes."""
 
     def __init__(self, pieces: Generator[bytes, None, None], most: int) -> None:
         self._pieces, self._left = pieces, most

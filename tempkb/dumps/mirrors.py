@@ -41,7 +41,6 @@ class FolderMirror:
     """A folder of this machine, or one that is mounted on it.
 
     Args:
-        root: the folder.
         is_own: is it the home's own folder? A link in it may lead anywhere. A mirror is filled by others, so a link
             in a mirror must lead to a place in the mirror.
     """

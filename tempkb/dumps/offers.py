@@ -79,8 +79,6 @@ class Offer:
     """A dump as a mirror offers it.
 
     Attributes:
-        wiki: database name.
-        date: day of the dump.
         files: one per part, in the compression that is cheapest to read.
         flaws: reasons in words why it is not complete; none if it is.
         lists: contents of the publisher's lists by place, the end marker last.
@@ -110,7 +108,6 @@ class Shown:
         offers: dumps from the requested day on, oldest first; one without files and flaws has nothing of the wiki.
         older: days of the earlier dumps, whose lists were not read.
         misnamed: folders beside them whose name is not a dump's, with the expected name, in words.
-        places: the places that were searched.
     """
 
     offers: list[Offer]
@@ -131,7 +128,6 @@ def shown_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_only
     alone and does not affect the others.
 
     Args:
-        mirror: where to look.
         wiki: database name; for `wikidatawiki` the dumps of entities are included.
         since: day of the oldest dump wanted; the lists of older ones are not read.
         entities_only: for `wikidatawiki`, leave out the wiki's pages, which a home of another wiki does not use.

@@ -17,8 +17,7 @@ from tempkb.dumps.texts_by_page import TextsByPage
 from tempkb.errors import SourceError
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, inputs_of, is_of_present_code
 
 _ROWS = 1 << 16
 
@@ -99,13 +98,7 @@ def complete_headers(headers: Iterable[pa.Table], beside: Dump) -> Iterator[pa.T
 
 
 def pages_provenance(dump: Dump, files: Iterable[DumpFile], dump_id: str) -> Provenance:
-    """Return the provenance of `pages`: its inputs, and what the join with site links needs to know.
-
-    Args:
-        dump: the dump whose day the titles are of.
-        files: the files that were read.
-        dump_id: partition of `pages`.
-    """
+    """Return the provenance of `pages`: its inputs, and what the join with site links needs to know."""
     used = list(files)
     has_props = any(file.kind == PAGE_PROPS for file in used)
     settings = {"dump_id": dump_id, "day": horizon_day(dump).isoformat(), "has_page_props": has_props}
@@ -120,12 +113,10 @@ def pages_made_from(store: Store, dump: Dump) -> Version | None:
     version = store.lake.current(PAGES.name, dump.dump_id)
     if version is None or not version.fits(PAGES):
         return None
-    manifest = version.side_rows(MANIFEST.name)
     # Inputs that are tables of the lake have a blank in their names.
-    used = {row["name"]: row["sha256"] for row in manifest if row["role"] == "input" and " " not in row["name"]}
+    used = {name: digest for name, digest in inputs_of(version).items() if " " not in name}
     ours = {file.path.name: file.sha256 for file in dump.files if file.kind != HISTORY}
-    is_of_code = all(row["code_version"].endswith(f"{PAGES.name} {PAGES.code_version}") for row in manifest)
-    return version if used == ours and is_of_code else None
+    return version if used == ours and is_of_present_code(version, PAGES) else None
 
 
 _PageRow = tuple[int, int, str, bool]

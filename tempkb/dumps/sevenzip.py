@@ -27,11 +27,7 @@ class SevenZipReader:
     """Reads the single member of an archive.
 
     Args:
-        path: the archive.
         program: `7zz`, `7z`, `7za` or `py7zr`; by default the first available one.
-
-    Attributes:
-        program: the reader that is used.
     """
 
     def __init__(self, path: Path, program: str | None = None) -> None:

@@ -45,7 +45,6 @@ def read_rows(path: Path, columns: Sequence[str]) -> Generator[tuple[Value, ...]
     need not be valid UTF-8.
 
     Args:
-        path: a dump of one table.
         columns: names of the wanted columns, in this order.
 
     Raises:

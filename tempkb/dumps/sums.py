@@ -45,7 +45,6 @@ def known_sums(path: Path, notes: Path | None, kinds: Collection[str] = ()) -> d
     since.
 
     Args:
-        path: the file.
         notes: folder in which checksums are noted; None: they are not noted.
         kinds: further kinds that are wanted.
     """

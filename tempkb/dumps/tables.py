@@ -1,6 +1,6 @@
 """Tables of the dumps: their files, and the pages and namespaces of their day."""
 
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import Column, Rule, table_of_dumps
 from tempkb.store.types import BOOL, DATE, INSTANT, INT32, INT64, STRING
 
 WIKI = Column("wiki", STRING, "database name of the wiki, such as simplewiki")
@@ -20,7 +20,7 @@ ITEM_HAS_A_SOURCE = Rule(
     "(entity_id IS NULL) <> (entity_id_source IS NULL) OR entity_id_source NOT IN ('page_props', 'sitelink')",
 )
 
-DUMP_FILES = Table(
+DUMP_FILES = table_of_dumps(
     name="dump_files",
     meaning="Files of each registered dump, with the result of reading them.",
     columns=(
@@ -42,13 +42,10 @@ DUMP_FILES = Table(
         Column("n_revision_elements", INT64, "<revision> tags counted in the bytes; null before the first reading"),
     ),
     key=("dump_id", "file_name"),
-    family=Family.DUMP,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
     rules=(Rule("known_status", "status is complete or damaged", "status NOT IN ('complete', 'damaged')"),),
 )
 
-PAGES = Table(
+PAGES = table_of_dumps(
     name="pages",
     meaning="Pages as of a dump's day, with their Wikidata items.",
     columns=(
@@ -65,14 +62,11 @@ PAGES = Table(
         Column("is_disambiguation", BOOL, "is it marked as a disambiguation page? null without a page_props table"),
     ),
     key=("page_id",),
-    family=Family.DUMP,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
     rules=(ITEM_HAS_A_SOURCE,),
     code_version="2",
 )
 
-NAMESPACES = Table(
+NAMESPACES = table_of_dumps(
     name="namespaces",
     meaning="Namespaces of the wiki, from the header of the dump's first history file.",
     columns=(
@@ -83,9 +77,6 @@ NAMESPACES = Table(
         Column("is_case_sensitive", BOOL, "is the case of a title's first letter significant?"),
     ),
     key=("namespace",),
-    family=Family.DUMP,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
 )
 
 TABLES = (DUMP_FILES, PAGES, NAMESPACES)

@@ -29,7 +29,6 @@ class _Part:
     """Identifies the file that a partial download belongs to; it is resumed only for the same file.
 
     Attributes:
-        checksum: from the publisher's list.
         size: in bytes; None until the list or the server gives it.
         etag: from the server's first answer; empty if it gave none.
     """
@@ -43,8 +42,6 @@ class Transfer:
     """Downloads one file.
 
     Args:
-        mirror: the server.
-        file: what to download.
         draft: path of the partial download; one that exists from an earlier try is resumed.
         report: called with the number of bytes that have arrived.
         stopped: set if another file failed, so that this one need not continue.

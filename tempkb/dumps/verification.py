@@ -17,13 +17,7 @@ _PIECE = 1 << 20
 
 @dataclass
 class VerifiedDumps:
-    """Result of a verification of dumps.
-
-    Attributes:
-        faults: one line each.
-        files: number of files that were read.
-        bytes: their size in all.
-    """
+    """Result of a verification of dumps."""
 
     faults: list[str] = field(default_factory=list)
     files: int = 0
@@ -56,7 +50,6 @@ def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], se
         root: the home's folder of dumps.
         dumps: the dumps that are there; `verify_dump` looks at each of their files.
         read: ids of the dumps in `dump_files`, by the names of their files.
-        settings: of the home.
     """
     # Compared by name, since the notes of a home that was moved have its old paths.
     known = {file.path.name for dump in dumps for file in dump.files}
@@ -88,11 +81,8 @@ def verify_dump(
     """Read the files of a dump and compare their sizes and checksums with the noted ones.
 
     Args:
-        dump: a dump of the home.
         written: size in bytes and sha256 of its files by name, from `dump_files`.
-        verified: receives the results.
         at: called with the number of bytes that were read.
-        settings: of the home.
         again: gives the command that builds again what was built from a dump.
     """
     how = _how_to_get(dump.dump_id, is_named=dump.is_named, settings=settings)

@@ -31,7 +31,6 @@ class Damage:
 
     Attributes:
         position: byte offset, of `of` (plain or compressed bytes).
-        reason: what was found.
         lost_revisions: `<revision>` elements that could not be used.
     """
 
@@ -47,12 +46,7 @@ class PageStream:
     Call `next_page`, then iterate `revisions` to its end, and repeat. If
     `revisions` raises `BrokenPageError`, discard the page and go to the next.
 
-    Args:
-        pieces: plain bytes of the file.
-        name: file name, for messages.
-
     Attributes:
-        site: the wiki as the header describes it.
         damages: places where something was lost, so far; beyond two hundred, the last one counts for all the rest.
         elements: `<revision` start tags counted in the bytes, without parsing.
     """

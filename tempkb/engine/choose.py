@@ -20,10 +20,6 @@ def map_items(
 
     Args:
         settings: the engine, its number of workers, and its address.
-        work: a function of a module, since it is sent to other processes.
-        items: what to work on.
-        folder: each item gets a folder of its own below it.
-        report: called with the number of bytes done, summed over all items.
         preload: modules that local workers share from the start.
     """
     if settings.engine == "local":

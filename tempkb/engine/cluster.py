@@ -69,9 +69,7 @@ def map_items(
 
     Args:
         work: a function of a module that is installed on every node.
-        items: what to work on.
         folder: each try of an item gets a folder of its own below it; all nodes must see it at this path.
-        workers: items at a time; None: as many as the cluster has CPUs at the moment.
         report: called with the number of bytes done, summed over all items.
         address: of a Ray cluster: auto, host:port or ray://host:port; empty starts Ray on this machine and
             ends it afterwards. An existing connection of this process is used and kept.

@@ -32,8 +32,6 @@ def map_items(
 
     Args:
         work: a function of a module, since it is sent to other processes.
-        items: what to work on.
-        folder: each item gets a folder of its own below it.
         workers: processes at a time. With 1 the work is done in this process, where
             a failure is reported in the same way but a crash ends the run. With more,
             even a single item gets a process, so that its memory and a crash do not

@@ -43,9 +43,7 @@ class Meter:
     fifteen seconds, so that captured output stays readable.
 
     Args:
-        title: what the work is.
         total: bytes in all, or whatever else is counted.
-        log: receives a line.
         unit: what is counted, in the plural; empty for bytes.
     """
 

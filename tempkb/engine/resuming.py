@@ -14,7 +14,6 @@ class Noting(Generic[ItemT, ResultT]):
     """Wraps a function so that each result is written down as soon as it exists; can be sent to other processes.
 
     Attributes:
-        work: the function that processes an item.
         receipts: folder of the results, one file per item.
         name_of: names an item by everything that its result depends on.
         encode: turns a result into bytes.

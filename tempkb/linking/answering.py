@@ -40,14 +40,7 @@ _MENTIONS, _CHARS = 8_192, 1 << 26
 
 @dataclass(frozen=True)
 class Found:
-    """An entity that a mention may mean.
-
-    Attributes:
-        page_id: its page.
-        entity_id: its Wikidata item; None if it is not known.
-        title: the title of its page at the cut.
-        score: the linker's.
-    """
+    """An entity that a mention may mean."""
 
     page_id: int
     entity_id: str | None
@@ -60,9 +53,7 @@ class Links:
     """What some mentions of a text may mean.
 
     Attributes:
-        linker: that was asked.
         cut: whose entities are the candidates.
-        n_candidates: how many there are.
         mentions: each as written, with the best entities first.
     """
 
@@ -76,12 +67,9 @@ def link_text(store: Store, parts: Iterable[str], day: str, linker: str, n: int,
     """Link the mentions of a text, which are in double brackets, some thousand at a time.
 
     Args:
-        store: of the home.
         parts: the text in its order, with at least one mention.
         day: YYYY-MM-DD; the candidates are those of the last cut that is built and not after it.
         linker: its name; empty for the one that `encoder_row` chooses.
-        n: how many entities of each mention.
-        log: takes lines about the progress.
 
     Raises:
         SettingsError: the text has no mention, nothing is built up to that day, or there is no such linker.
@@ -111,15 +99,7 @@ def link_text(store: Store, parts: Iterable[str], day: str, linker: str, n: int,
 
 
 def candidates_at(store: Store, row: Row, cut: date, folder: Path, log: Log) -> Candidates:
-    """Return all candidates of a cut, of which no release needs to know, after encoding what has no vector yet.
-
-    Args:
-        store: of the home.
-        row: of a linker that has weights.
-        cut: the day.
-        folder: for the file of their descriptions.
-        log: takes lines about the progress.
-    """
+    """Return all candidates of a cut, of which no release needs to know, after encoding what has no vector yet."""
     candidates = of_cut(store, cut, folder / "candidates.parquet")
     if encode_missing(store, row, [candidates], request_for(store, row), log).n_encoded:
         note_asked(store.home.linkers, row["linker"], {AS_OF: cut.isoformat()})
@@ -157,9 +137,6 @@ def encoder_row(store: Store, name: str, cut: date, command: str) -> Row:
     Of several it is the one with the lowest seed, of the preset with which one of them was trained last.
 
     Args:
-        store: of the home.
-        name: of the encoder; may be empty.
-        cut: the day of the entities.
         command: which `--linker` would complete.
 
     Raises:

@@ -47,10 +47,6 @@ class Bm25:
     def __init__(self, page_ids: Integers, texts: Iterable[str]) -> None:
         """Index the texts of pages.
 
-        Args:
-            page_ids: numbers of the pages.
-            texts: of the pages, in their order.
-
         Raises:
             SettingsError: the package bm25s is not installed.
         """

@@ -31,7 +31,6 @@ class Candidates:
     """Entities of a cut whose vectors are wanted.
 
     Attributes:
-        cut: the day.
         digests: Parquet files with `page_id` and `text_sha256` of candidates.
         release: whose candidates they are; empty if the files have titles and descriptions as well.
         page_ids: those that are wanted; None for all.
@@ -66,8 +65,6 @@ def of_cut(store: Store, cut: date, path: Path) -> Candidates:
     """Return the candidates that the default design has at any cut of the home, which no release needs to have.
 
     Args:
-        store: of the home.
-        cut: the day.
         path: of the file to which they are written, with their titles and descriptions (`DESCRIBED`).
 
     Raises:

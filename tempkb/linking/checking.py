@@ -1,6 +1,5 @@
 """What the tables of linking promise. Does not use Dagster."""
 
-import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +22,8 @@ from tempkb.store.lake import Lake, Version
 from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.store import Store, settings_of
+from tempkb.store.tables import Table
 from tempkb.wording import counted
 
 ASKED = "asked"
@@ -39,8 +38,6 @@ class VerifiedLinkers:
 
     Attributes:
         faults: rows of linkers whose files differ, with what was found.
-        files: number of files that were read.
-        bytes: their size in all.
     """
 
     faults: list[tuple[dict[str, Any], str]] = field(default_factory=list)
@@ -54,7 +51,6 @@ def verify_linkers(
     """Read the files of linkers, and compare them with those that were trained or added.
 
     Args:
-        lake: with their rows.
         linkers: names of those that are read; None for all.
         at: called with the number of linkers that are done.
 
@@ -120,7 +116,7 @@ def _unlinked(store: Store, subject: Subject) -> list[tuple[str, int]] | None:
     """Partitions that lack mentions of their snapshot and subset, and how many; None if there is none to compare."""
     broken, compared = [], 0
     for version, mentions, _ in _with_release(store, subject):
-        subsets: dict[str, int | None] = _settings(version)["subsets"]
+        subsets: dict[str, int | None] = settings_of(version)["subsets"]
         compared += 1
         with asking() as memory:
             ((n,),) = memory.execute(
@@ -163,18 +159,8 @@ def _with_release(store: Store, subject: Subject) -> Iterator[tuple[Version, Ver
 
 def _versions(store: Store, table: Table, subject: Subject) -> list[Version]:
     """What the linkers of a subject have made; partitions of other tables than `linkers` begin with their names."""
-    keys = [
-        key
-        for key in store.lake.partitions(table.name)
-        if subject.partitions is None or linker_of(key) in subject.partitions
-    ]
+    keys = [key for key in store.lake.partitions(table.name) if subject.has(linker_of(key))]
     return store.lake.versions(table.name, keys)
-
-
-def _settings(version: Version) -> dict[str, Any]:
-    """What the run was asked for, as the version's manifest has it."""
-    rows = version.side_rows(MANIFEST.name)
-    return dict(json.loads(rows[0]["settings"])) if rows and rows[0]["settings"] else {}
 
 
 PROMISES = (

@@ -37,12 +37,7 @@ _CONFIGS = (LAYOUT, _ABOUT, "router_config.json", "sentence_bert_config.json", "
 
 @dataclass(frozen=True)
 class ModuleFiles:
-    """One module of a tower.
-
-    Attributes:
-        kind: one of `KNOWN_MODULES`.
-        folder: where its config and weights are.
-    """
+    """One module of a tower."""
 
     kind: str
     folder: Path
@@ -54,7 +49,6 @@ class Layout:
 
     Attributes:
         name: the folder or hub id that was asked for.
-        folder: where its files are.
         hub_revision: the commit on the hub; None for a folder.
         towers: the modules that encode mentions, and those that encode entities; the same if there is one tower.
         prompts: what comes before a mention and before an entity.
@@ -179,12 +173,6 @@ def read_object(name: str, file: Path) -> dict[str, Any]:
 
 def read_whole(name: str, file: Path, config: Mapping[str, Any], key: str) -> int:
     """Return a whole number from 1 of a config.
-
-    Args:
-        name: of the checkpoint.
-        file: of the config, for messages.
-        config: what the file holds.
-        key: of the number.
 
     Raises:
         ModelError: there is no such number.

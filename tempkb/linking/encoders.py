@@ -63,10 +63,7 @@ class LoadedTower:
     Attributes:
         module: the transformer, in evaluation mode.
         pooling: ways of making one vector of a text's tokens, whose results are put together.
-        steps: what is done with that vector.
         reads: its tokenizer and limits.
-        pad_id: a token that fills up rows.
-        dim: the length of its vectors.
     """
 
     module: Any
@@ -89,9 +86,6 @@ class Encoder:
     """Encodes mentions and entities.
 
     Attributes:
-        dim: the length of its vectors.
-        inputs: the strings that it reads.
-        device: where it computes.
         n_towers: 2 if mentions and entities have weights of their own, else 1.
         n_parameters: how many numbers it has, those of both towers together.
         n_around: characters on either side of a mention that it needs of a text.
@@ -103,9 +97,6 @@ class Encoder:
         """Encode by two towers, which may be the same.
 
         Args:
-            mentions: the tower of mentions.
-            entities: that of entities.
-            device: where both are.
             batch_tokens: padded tokens that are encoded at once; None for what is fast.
 
         Raises:
@@ -131,12 +122,7 @@ class Encoder:
         return self._encode(self._mentions, texts, self.inputs.mentions)
 
     def entities(self, texts: Sequence[EntityText], report: Report = _tell_nobody) -> np.ndarray:
-        """Return the vectors of entities as float32 (n, dim), in the order of the texts.
-
-        Args:
-            texts: titles and descriptions.
-            report: is told how many of the texts are encoded.
-        """
+        """Return the vectors of entities as float32 (n, dim), in the order of the texts."""
         return self._encode(self._entities, texts, self.inputs.entities, report)
 
     def _encode(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tempkb
+from tempkb.benchmarks.card import texts_beside
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
 from tempkb.benchmarks.linkable.sentences import N_WORDS as SENTENCE_WORDS
 from tempkb.benchmarks.linkable.texts import DESCRIBED, N_CHARS, N_WORDS
@@ -30,76 +31,11 @@ ENTITIES, VECTORS, INDEX, ENCODER = "entities.parquet", "vectors.npy", "index.fa
 
 _BLOCK = 1 << 16  # vectors that are added to the index at a time
 _MENTION_TOKENS = 8  # of most mentions, with what marks them; a token is three quarters of a word of English
-_CARD = """\
----
-license: cc-by-sa-4.0
-tags: [entity-linking, faiss]
----
-# Entities of {wiki} at {cut}
-
-{n:,} entities: every article at the first instant of {cut} (UTC), without lists and disambiguation pages, made with
-tempkb {version}. Row i of each file is the same entity.
-
-| file | content |
-|---|---|
-| `{entities}` | page_id, entity_id (Wikidata), title, revision_id, description (the first {described} words, at most \
-{chars:,} characters), text_sha256 |
-| `{vectors}` | float16, {n:,} x {dim} |
-| `{index}` | the same as an exact index of inner products for FAISS |
-| `{encoder}/` | the encoder, for sentence-transformers: linker {linker}, {trained} |
-| `SHA256SUMS` | checksums, for `sha256sum -c SHA256SUMS` |
-
-The encoder has read of title and description what fits into {entity_tokens} tokens. SHA-256 of its weights: {weights}.
-
-## Link a mention
-
-{form}
-
-```python
-import faiss
-import pyarrow.parquet as pq
-from sentence_transformers import SentenceTransformer
-
-index = faiss.read_index("{index}")
-titles = pq.read_table("{entities}")["title"]
-encoder = SentenceTransformer("{encoder}", device="cpu")
-vectors = encoder.encode_query(["{query}"])
-scores, rows = index.search(vectors, 5)
-for score, row in zip(scores[0], rows[0]):
-    print(f"{{score:8.3f}} {{titles[int(row)]}}")
-```
-
-## Licence
-
-The texts are from {wiki} and under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/), and so is this
-index. The histories of the pages, which are found by page and revision number, name the authors.
-"""
-# What the card says of the text of a mention, by whether the encoder knows the markers.
-_FORMS = {
-    True: (
-        "The mention is between `[Ms]` and `[Me]`. Leave at most some {words} words on either side, as tempkb does: of "
-        "the {tokens} tokens that the encoder reads, half of those that the mention leaves.",
-        "At dawn they sang of [Ms] the old port [Me] and of the storks.",
-    ),
-    False: (
-        "The mention comes first, with a colon, and then the text around it: at most {words} words on either side, as "
-        "tempkb reads it.",
-        "the old port: At dawn they sang of the old port and of the storks.",
-    ),
-}
 
 
 @dataclass(frozen=True)
 class WrittenIndex:
-    """An index that was written.
-
-    Attributes:
-        folder: with its files.
-        linker: whose vectors it has.
-        cut: whose entities it has.
-        n_entities: how many.
-        n_bytes: of all files.
-    """
+    """An index that was written."""
 
     folder: Path
     linker: str
@@ -112,11 +48,8 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
     """Write the entities of a day with their vectors to a folder; an earlier index there is replaced at the end.
 
     Args:
-        store: of the home.
         day: YYYY-MM-DD; the entities are those of the last cut that is built and not after it.
-        out: the folder.
         linker: its name; empty for the one that `encoder_row` chooses.
-        log: takes lines about the progress.
 
     Raises:
         SettingsError: nothing is built up to that day, there is no such linker, the folder exists and is no index, or
@@ -165,11 +98,12 @@ def _copy_encoder(folder: ExportFolder, layout: Layout) -> None:
 def _card(store: Store, row: Mapping[str, Any], cut: date, n: int, inputs: Inputs) -> str:
     trained = f"trained on the release {row['release']} at {row['cut']}" if row["cut"] else f"from {row['checkpoint']}"
     tower = inputs.mention_tower
-    form, query = _FORMS[tower.has_markers]
+    texts = texts_beside(__file__)
+    form = texts["marked" if tower.has_markers else "plain"]
     # Without the mention and its marks; of other encoders tempkb reads a sentence.
     words = (tower.max_tokens - _MENTION_TOKENS) // 2 * 3 // 4
-    form = form.format(words=words if tower.has_markers else min(words, SENTENCE_WORDS), tokens=tower.max_tokens)
-    return _CARD.format(
+    words = words if tower.has_markers else min(words, SENTENCE_WORDS)
+    filled = texts["text"].format(
         wiki=store.home.wiki,
         cut=cut,
         n=n,
@@ -181,10 +115,11 @@ def _card(store: Store, row: Mapping[str, Any], cut: date, n: int, inputs: Input
         described=N_WORDS,
         chars=N_CHARS,
         entity_tokens=inputs.entity_tower.max_tokens,
-        form=form,
-        query=query,
+        form=form["form"].format(words=words, tokens=tower.max_tokens),
+        query=form["query"],
         entities=ENTITIES,
         vectors=VECTORS,
         index=INDEX,
         encoder=ENCODER,
     )
+    return str(filled)

@@ -70,8 +70,6 @@ class Tower:
 
         Args:
             tokenizer: a `tokenizers.Tokenizer`; a copy of it is used, which neither pads nor truncates.
-            max_tokens: the most tokens of a string, special ones included.
-            prompt: text that comes first.
 
         Raises:
             ModelError: so few tokens leave no place for a text.
@@ -227,12 +225,7 @@ class Inputs:
     """The strings that the two encoders of a linker read."""
 
     def __init__(self, mentions: Tower, entities: Tower) -> None:
-        """Read mentions with one tower and entities with the other, which may be the same.
-
-        Args:
-            mentions: what the encoder of mentions reads.
-            entities: what the encoder of entities reads.
-        """
+        """Read mentions with one tower and entities with the other, which may be the same."""
         self.mention_tower, self.entity_tower = mentions, entities
 
     @property

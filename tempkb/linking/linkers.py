@@ -41,8 +41,6 @@ class Trained:
     """A linker that was trained.
 
     Attributes:
-        version: of its row in `linkers`.
-        checkpoint: the folder of its files.
         loss: pairs of a step and the mean loss since the one before.
         validation: pairs of an epoch and the share of validation mentions whose entity was ranked first.
     """
@@ -57,11 +55,6 @@ def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
     """Train a linker, keep its checkpoint in the home, and write its row; one that is there already is only compared.
 
     A run that was killed is continued by the next one with the same request.
-
-    Args:
-        store: of the home with the release.
-        request: what is trained.
-        log: takes lines about what is done.
 
     Raises:
         SettingsError: the name is bound to another linker; a setting is not allowed; the release or cut is not built
@@ -88,11 +81,6 @@ def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
 
 def add_linker(store: Store, request: AddRequest, log: Log) -> Version:
     """Write the row of an encoder that is used as it is; one that is there already is only compared.
-
-    Args:
-        store: of the home.
-        request: what is added.
-        log: takes a line about what is done.
 
     Raises:
         SettingsError: the name is bound to other files.

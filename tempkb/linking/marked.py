@@ -43,7 +43,6 @@ class _Near:
     """The text near the mentions that wait for what follows them.
 
     Attributes:
-        n_around: characters on either side of a mention.
         plain: the text without marks, from what precedes the first mention that waits.
         spans: where the mentions are in it.
         n_lines: lines that end before it.

@@ -31,12 +31,7 @@ def command_of(row: Row) -> str:
 
 
 def command_without_row(folder: Path, linker: str) -> str:
-    """Return the command that makes a linker again whose row is lost: as it was trained, or from where it was added.
-
-    Args:
-        folder: of the home's linkers.
-        linker: its name.
-    """
+    """Return the command that makes a linker again whose row is lost: as it was trained, or from where it was added."""
     try:
         row = json.loads((folder / linker / TRAINING).read_text("utf-8"))[KNOWN]
         return command_of({**row, "cut": date.fromisoformat(row["cut"])})

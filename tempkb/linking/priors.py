@@ -41,12 +41,6 @@ def rank_by_links(priors: Version, mentions: Sequence[str], page_ids: Integers, 
     """Return the candidates of each mention that have links with its surface, by their number and then by page_id.
 
     Surfaces are compared as TempEL's filters compare them, in lower case.
-
-    Args:
-        priors: of the candidates' cut.
-        mentions: the mentions as they are written.
-        page_ids: of the candidates.
-        k: how many are wanted.
     """
     nothing = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
     found: list[Best] = [nothing] * len(mentions)

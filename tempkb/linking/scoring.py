@@ -4,7 +4,6 @@ One partition of `linking_scores` is written at a time, and what was made from t
 not computed again. So a run that was killed is continued by the next one, which ends with the same bytes.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -38,8 +37,7 @@ from tempkb.store.memory import asking
 from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.said import note_asked
-from tempkb.store.store import Store, inputs_of, is_of_present_code
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, inputs_of, is_of_present_code, settings_of
 from tempkb.wording import counted
 
 Log = Callable[[str], None]
@@ -60,10 +58,7 @@ class Linked:
     """What a run has done with the mentions of a snapshot and a pool.
 
     Attributes:
-        release: their release.
-        cut: their snapshot.
         pool: among which candidates.
-        n_mentions: number of mentions.
         n_found: for each K of `ACCURACIES`, how many have their entity among the first K.
         n_texts: number of candidates whose vectors were wanted first for this pool; 0 for a baseline.
         n_encoded: how many texts had to be encoded for them.
@@ -80,16 +75,7 @@ class Linked:
 
 @dataclass(frozen=True)
 class _Target:
-    """A partition of scores to be written, unless it is up to date.
-
-    Attributes:
-        partition: its name.
-        snapshots: of the release of the mentions.
-        cut: of the mentions.
-        mentions: the version with them.
-        pool: their candidates.
-        inputs: versions and digests from which the scores follow.
-    """
+    """A partition of scores to be written, unless it is up to date."""
 
     partition: str
     snapshots: Snapshots
@@ -106,12 +92,6 @@ class _Target:
 
 def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> list[Linked]:
     """Link mentions with a linker: encode what is missing, search, and write `linking_scores`.
-
-    Args:
-        store: of the home.
-        name: of the linker.
-        request: which mentions, among which candidates.
-        log: takes lines about the progress.
 
     Returns:
         An entry for each release, snapshot and pool, also for those that were up to date; empty without releases.
@@ -299,7 +279,7 @@ class _Run:
         """Whether scores were made from the present sources, in the precision that is wanted."""
         same = inputs_of(held) == dict(target.inputs) and held.fits(LINKING_SCORES)
         same = same and is_of_present_code(held, LINKING_SCORES)
-        return same and _settings_of(held).get("dtype") == self._made_with().get("dtype")
+        return same and settings_of(held).get("dtype") == self._made_with().get("dtype")
 
     def _mentions(self, target: _Target) -> pa.Table:
         """The mentions that are wanted, in key order."""
@@ -451,15 +431,8 @@ def _version_of(library: str) -> str:
 
 def _limits_of(version: Version) -> dict[str, int | None]:
     """The subsets that a partition has, each with the number of mentions to which it was limited, or None."""
-    found: dict[str, int | None] = _settings_of(version).get("subsets", {})
+    found: dict[str, int | None] = settings_of(version).get("subsets", {})
     return found
-
-
-def _settings_of(version: Version) -> dict[str, Any]:
-    for row in version.side_rows(MANIFEST.name):
-        found: dict[str, Any] = json.loads(row["settings"])
-        return found
-    return {}
 
 
 def _rows_of(path: Path) -> Iterator[dict[str, Any]]:

@@ -71,7 +71,6 @@ def rank(queries: Floats, candidates: Halves, page_ids: Integers, k: int, log: L
         candidates: float16 (n, d), in memory or in a file that is mapped into it.
         page_ids: int64 (n,), of the candidates.
         k: how many are wanted; all if there are fewer.
-        log: is told where the search runs.
         device: cpu, or a GPU such as `cuda:1`; empty for a GPU if there is one, else cpu.
 
     Raises:

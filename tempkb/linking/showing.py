@@ -31,12 +31,7 @@ def curves(trained: "Trained") -> Mapping[str, str]:
 
 
 def sample(store: Store, partition: str) -> pa.Table:
-    """Return some mentions with the entities that come first; of the same scores always the same.
-
-    Args:
-        store: of the home.
-        partition: of `linking_scores`.
-    """
+    """Return some mentions with the entities that come first; of the same scores always the same."""
     _, release, cut, pool = parts_of(partition)
     tables = linkable_of(store.home, release)
     scores = store.lake.files(LINKING_SCORES.name, [partition])
@@ -68,12 +63,7 @@ def sample(store: Store, partition: str) -> pa.Table:
 
 
 def accuracy_picture(store: Store, partition: str) -> str:
-    """Return a Markdown image: the share of mentions whose entity is among the first k candidates, by category.
-
-    Args:
-        store: of the home.
-        partition: of `linking_scores`.
-    """
+    """Return a Markdown image: the share of mentions whose entity is among the first k candidates, by category."""
     places = [2**power for power in range(N_TOP.bit_length())]
     shares = ", ".join(f"avg(coalesce(rank <= {k}, false)::INTEGER)" for k in places)
     with asking() as memory:

@@ -45,8 +45,7 @@ from tempkb.store.lake import Version
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store, inputs_of
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, inputs_of, settings_of
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
@@ -99,9 +98,6 @@ class Piece:
     Attributes:
         folder: of the plan.
         number: of its row group.
-        row: of the linker.
-        device: where to compute.
-        dtype: in which.
         batch_tokens: encoded at once; None for what is fast.
     """
 
@@ -122,13 +118,6 @@ def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request
     """Encode what has no vector yet, cut by cut from the oldest, and add it to `entity_vectors`.
 
     A cut that a killed run has begun comes first. Without anything to encode no other process is waited for.
-
-    Args:
-        store: of the home.
-        row: of a linker that has weights.
-        wanted: the candidates whose vectors are wanted.
-        request: how to compute.
-        log: takes lines about the progress.
 
     Raises:
         ModelError: the linker's vectors were made in another way, its files have changed, or a vector overflows.
@@ -161,8 +150,6 @@ def vectors_of(store: Store, row: Row, wanted: Candidates, folder: Path) -> tupl
     """Return the page_ids of candidates, ascending, and their vectors: int64 (n,) and float16 (n, dim).
 
     Args:
-        store: of the home.
-        row: of the linker.
         wanted: the candidates, all of which were encoded.
         folder: gets the file of the vectors if they are too many for the memory.
 
@@ -211,7 +198,7 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
                 f"({', '.join(differing)} differ); remove the linker with all that it made, and train or add it "
                 f"again: tempkb linker rm {name}"
             )
-        made_in = _settings_of(version).get("dtype")
+        made_in = settings_of(version).get("dtype")
         if made_in != dtype:
             raise ModelError(
                 f"linker {name!r}: its vectors ({version.partition}) were made in {made_in}, which cannot be compared "
@@ -221,7 +208,7 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
 
 def dtype_of(store: Store, linker: str) -> str:
     """Return the precision in which a linker's vectors were made; that of a request without words if it has none."""
-    made_in = (_settings_of(version).get("dtype") for version in _versions(store, linker))
+    made_in = (settings_of(version).get("dtype") for version in _versions(store, linker))
     return str(next(made_in, LinkRequest.dtype))
 
 
@@ -483,13 +470,6 @@ def _missing(store: Store, linker: str, wanted: Sequence[Candidates]) -> dict[in
 def _versions(store: Store, linker: str) -> list[Version]:
     keys = [key for key in store.lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == linker]
     return store.lake.versions(ENTITY_VECTORS.name, keys)
-
-
-def _settings_of(version: Version) -> dict[str, Any]:
-    for row in version.side_rows(MANIFEST.name):
-        found: dict[str, Any] = json.loads(row["settings"])
-        return found
-    return {}
 
 
 def _stored(store: Store, linker: str) -> Iterator[tuple[Digests, Halves]]:

@@ -25,8 +25,8 @@ from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.store import Store, inputs_of
+from tempkb.store.tables import Table
 from tempkb.windows import Window
 from tempkb.wording import counted
 
@@ -131,13 +131,13 @@ def _follows(store: Store, version: Version, window: Window, known: dict[str, bo
         was_cleaned_with(version, cleaner_settings(store)) and has_all_texts(store, window.cut)
     ):
         return False
-    for row in version.side_rows(MANIFEST.name):
-        source, _, partition = row["name"].partition(" ")
+    for name, made_from in inputs_of(version).items():
+        source, _, partition = name.partition(" ")
         # Quarters of links grow with later windows, which changes nothing for this window.
-        if row["role"] != "input" or source == PAGE_LINKS.name:
+        if source == PAGE_LINKS.name:
             continue
         held = store.lake.current(source, partition)
-        if held is None or held.version != row["sha256"]:
+        if held is None or held.version != made_from:
             return False
         if source in WRITERS and not _is_current(store, source, window, known):
             return False

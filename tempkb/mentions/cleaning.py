@@ -25,8 +25,7 @@ from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.parquet import open_parquet
-from tempkb.store.store import Store, read_files
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, inputs_of, read_files
 from tempkb.titles import Site
 
 _BATCH_BYTES = 64 << 20
@@ -178,8 +177,7 @@ def _exclusions(cleaned: Sequence[Cleaned]) -> list[Exclusion]:
 
 def _made_from(version: Version, settings: Mapping[str, Any]) -> str:
     """The version of `page_wikitexts` from which a version was made; empty if it was made by another cleaner."""
-    inputs = (row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input")
-    return next(inputs, "") if was_cleaned_with(version, settings) else ""
+    return next(iter(inputs_of(version).values()), "") if was_cleaned_with(version, settings) else ""
 
 
 def _revisions_in(version: Version | None) -> frozenset[int]:

@@ -28,9 +28,6 @@ class Piece:
     """Row groups of one file of `page_wikitexts`.
 
     Attributes:
-        quarter: the partition.
-        path: the file.
-        row_groups: numbers of the row groups.
         n_bytes: their uncompressed size.
         done: numbers of revisions that are clean already.
         sites: the namespaces and names of the wiki, by dump.

@@ -1,7 +1,7 @@
 """Declares the room's tables: readable texts and links by revision, and mentions, priors and popularity by cut."""
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import Column, Rule, table_of_quarters, table_of_windows
 from tempkb.store.types import BOOL, DATE, FLOAT64, INSTANT, INT8, INT32, INT64, STRING, list_of, struct_of
 from tempkb.wikitext.template_tables import table_version
 
@@ -23,7 +23,7 @@ SECTION = struct_of(
 PARAGRAPH = struct_of(("kind", STRING), ("start_char", INT32), ("end_char", INT32))
 HOLE = struct_of(("offset_char", INT32), ("kind", STRING), ("name", STRING))
 
-PAGE_TEXTS = Table(
+PAGE_TEXTS = table_of_quarters(
     name="page_texts",
     meaning="The readable text of every winning revision. Each is cleaned once.",
     columns=(
@@ -53,15 +53,12 @@ PAGE_TEXTS = Table(
         ),
     ),
     key=("page_id", "revision_id"),
-    family=Family.WINDOW,
-    partitioned_by="quarter of the revision",
-    partition_columns=("quarter",),
     persist="view",
     row_group_rows=1024,
     code_version=_TEXTS_VERSION,
 )
 
-PAGE_LINKS = Table(
+PAGE_LINKS = table_of_quarters(
     name="page_links",
     meaning="The links in the readable texts, as written and with their spans. mentions has their targets at each cut.",
     columns=(
@@ -80,9 +77,6 @@ PAGE_LINKS = Table(
         Column("target_section", STRING, "section that the target names; null if it names none"),
     ),
     key=("page_id", "revision_id", "start_char"),
-    family=Family.WINDOW,
-    partitioned_by="quarter of the revision",
-    partition_columns=("quarter",),
     rules=(
         Rule(
             "surface_fills_its_span",
@@ -98,7 +92,7 @@ PAGE_LINKS = Table(
     code_version=_TEXTS_VERSION,
 )
 
-MENTIONS = Table(
+MENTIONS = table_of_windows(
     name="mentions",
     meaning="Links from one article to another, resolved at the cut, with redirects followed.",
     columns=(
@@ -124,9 +118,6 @@ MENTIONS = Table(
         Column("target_is_disambiguation", BOOL, "true if the article to which it leads is a disambiguation page"),
     ),
     key=("source_page_id", "start_char"),
-    family=Family.WINDOW,
-    partitioned_by="window",
-    partition_columns=("window_start",),
     rules=(
         Rule("no_page_mentions_itself", "links of a page to itself are left out", "source_page_id = target_page_id"),
         Rule("known_redirect", "via_redirect is no, page or section", "via_redirect NOT IN ('no', 'page', 'section')"),
@@ -136,7 +127,7 @@ MENTIONS = Table(
 
 _SURFACE = Column("surface", STRING, "the surface in lower case")
 
-INVERTED_INDEX = Table(
+INVERTED_INDEX = table_of_windows(
     name="inverted_index",
     meaning="For each entity and surface at the cut, the articles that mention the entity with this surface, and how "
     "often. Mentions of a section (via_redirect = section) are not counted.",
@@ -152,13 +143,10 @@ INVERTED_INDEX = Table(
         Column("n_direct", INT64, "number of these that name the article itself, not a redirect"),
     ),
     key=("target_page_id", "surface", "source_page_id"),
-    family=Family.WINDOW,
-    partitioned_by="window",
-    partition_columns=("window_start",),
     code_version="2",
 )
 
-MENTION_PRIORS = Table(
+MENTION_PRIORS = table_of_windows(
     name="mention_priors",
     meaning="The probability that a surface means an entity at the cut: P(entity | surface), equation 1 of TempEL.",
     columns=(
@@ -175,14 +163,11 @@ MENTION_PRIORS = Table(
         Column("rank_in_surface", INT32, "dense rank of the prior among the surface's articles; 1 is the highest"),
     ),
     key=("surface", "target_page_id"),
-    family=Family.WINDOW,
-    partitioned_by="window",
-    partition_columns=("window_start",),
     rules=(Rule("is_a_share", "a prior lies in (0, 1]", "prior <= 0 OR prior > 1 OR n_direct > n_links"),),
     code_version="2",
 )
 
-ENTITY_POPULARITY = Table(
+ENTITY_POPULARITY = table_of_windows(
     name="entity_popularity",
     meaning="How often each article is mentioned at the cut, and how often it was edited before it.",
     columns=(
@@ -198,9 +183,6 @@ ENTITY_POPULARITY = Table(
         Column("n_contributors", INT64, "number of distinct known contributors before the cut"),
     ),
     key=("page_id",),
-    family=Family.WINDOW,
-    partitioned_by="window",
-    partition_columns=("window_start",),
     code_version="2",
 )
 

@@ -1,6 +1,5 @@
 """Adding models: a checkpoint is read once, and its row binds the model's name to the digests of its files."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,8 +14,7 @@ from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.said import change_said
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, settings_of
 
 Row = dict[str, Any]
 _SHOWN = 12  # characters of a digest in a message
@@ -26,11 +24,6 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
     """Read a checkpoint and write its model's row; a model that is there already is only compared.
 
     What was said of the model before and is not said now still holds. A checkpoint that is not there leaves no trace.
-
-    Args:
-        store: where the row goes.
-        request: what is to be added.
-        log: takes a sentence about what was done.
 
     Returns:
         the partition; and what is wrong with the checkpoint, which the row then gives as its reason.
@@ -76,8 +69,7 @@ def _compare(store: Store, request: ModelRequest, held: Row, log: Callable[[str]
         row["knows_certainly_until"] = request.knows_certainly_until
         row["knows_possibly_until"] = request.knows_possibly_until
     current = store.lake.current(MODELS.name, request.name)
-    sides = current.side_rows(MANIFEST.name) if current is not None else []
-    made_with = json.loads(sides[0]["settings"]) if sides else {}
+    made_with = settings_of(current) if current is not None else {}
     return _write(store, row, made_with | {"checkpoint": request.checkpoint}, log)
 
 

@@ -14,7 +14,6 @@ class Tokens:
     """A tokenized text.
 
     Attributes:
-        text: what was tokenized.
         ids: tokens with the special ones that the tokenizer adds.
         offsets: of each token, the characters [start, end) of the text that it stands for.
         is_special: of each token, whether the tokenizer added it.

@@ -27,7 +27,6 @@ class CausalPlanner:
     """Plans for causal models.
 
     Attributes:
-        template: one of the family's.
         first_id: the token before a text that has none; None if the model has no such token.
         context_tokens: how many tokens the model reads, special ones included; None for any number.
     """

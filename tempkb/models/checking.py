@@ -30,11 +30,7 @@ def differing_from_said(store: Store) -> Iterator[tuple[str, str]]:
 
 def _changed(store: Store, subject: Subject) -> list[tuple[str, str]] | None:
     """Models whose files are not those that were added, with what was found; None if no model is ready."""
-    ready = [
-        row
-        for row in known_models(store.lake)
-        if row["status"] == READY and (subject.partitions is None or row["model"] in subject.partitions)
-    ]
+    ready = [row for row in known_models(store.lake) if row["status"] == READY and subject.has(row["model"])]
     return [(row["model"], found) for row in ready for found in _differences(row)] if ready else None
 
 

@@ -97,11 +97,9 @@ class CheckpointFiles:
 
     Attributes:
         name: the folder or hub id that was asked for.
-        folder: where its files are.
         hub_revision: the commit on the hub; None for a folder.
         weights_format: `safetensors`, or `bin` for PyTorch's own format.
         weights_sha256: digest of the file with the weights; of several, that of their names and digests.
-        config_sha256: digest of config.json.
         tokenizer_sha256: that of the names and digests of the tokenizer's files.
         chat_template_sha256: digest of the chat template; None if it has none.
     """
@@ -121,8 +119,6 @@ class Checkpoint(CheckpointFiles):
     """A checkpoint that was read and loaded once.
 
     Attributes:
-        family: what kind of model it is.
-        architecture: the class of transformers that it becomes.
         n_parameters: how many numbers it has, those that are used twice counted once.
         context_tokens: how many tokens it reads, special ones included; None if nothing limits them.
     """
@@ -216,12 +212,7 @@ def load_files(
     """Load a checkpoint of which family and context are known, ready to be asked.
 
     Args:
-        files: the checkpoint's.
-        family: what kind of model it is.
         context_tokens: how many tokens it reads; None if nothing limits them.
-        device: where it will compute.
-        dtype: in which numbers.
-        limits: how it will be asked.
 
     Raises:
         ModelError: it cannot be loaded, or its scores would be wrong (`probing.py`).
@@ -241,9 +232,6 @@ def find_folder(
     """Return the folder of a checkpoint, and its commit on the hub.
 
     Args:
-        name: a folder, or an id of the hub.
-        revision: branch, tag or commit on the hub.
-        may_fetch: whether files may be fetched from the hub.
         wanted: patterns of the files to be fetched; by default those of a language model.
 
     Raises:

@@ -7,7 +7,6 @@ def usable_device(what: str, asked: str) -> str:
     """Return a device of this machine: what is asked for, or a GPU if there is one, else cpu.
 
     Args:
-        what: is computed, for the message.
         asked: such as `cpu` or `cuda:1`; empty for the default.
 
     Raises:

@@ -20,9 +20,7 @@ class LoadedModel:
     """A model that can be asked.
 
     Attributes:
-        family: what kind of model it is.
         module: the model of transformers, in evaluation mode.
-        tokenizer: its fast tokenizer.
         device: where it computes, such as `cpu` or `cuda:0`.
         dtype: in which numbers; log-probabilities are computed in float32 at least.
         context_tokens: how many tokens it reads, special ones included; None for any number.

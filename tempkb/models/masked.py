@@ -28,8 +28,6 @@ class MaskedPlanner:
     """Plans for masked models.
 
     Attributes:
-        template: one of the family's.
-        mask_id: the token that masks.
         context_tokens: how many tokens the model reads, special ones included; None for any number.
     """
 

@@ -30,11 +30,6 @@ def require_sound(name: str, model: LoadedModel, limits: Limits | None = None) -
 
     Takes fewer than ten passes of less than twenty tokens each, and leaves the state of random numbers as it was.
 
-    Args:
-        name: of the checkpoint, for the message.
-        model: what will be asked.
-        limits: how it will be asked.
-
     Raises:
         ModelError: a difference is larger than rounding, or the model cannot be asked at all.
     """

@@ -34,7 +34,6 @@ def requested(home: Home, name: str, words: Words, said: Words) -> dict[str, Wor
     """Return what is asked for: one model as typed, as `tempkb.toml` has it or as before, or all of `tempkb.toml`.
 
     Args:
-        home: its settings have the lines of `tempkb.toml`.
         name: of the model; empty for all of `tempkb.toml`.
         words: what was typed; without a checkpoint they are added to the lines of that name.
         said: the words with which the model was added before; empty if it was not.

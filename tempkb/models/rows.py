@@ -32,7 +32,6 @@ class Plan:
     """How a prompt is scored: its tokens are the targets of its rows, in order.
 
     Attributes:
-        rows: what the model is asked for.
         n_chars: how many characters the counted tokens stand for.
         n_before: how many tokens precede the target's; they are read, but not counted.
         n_after: how many tokens follow the target's.

@@ -28,9 +28,7 @@ class Scorer:
         """Make a scorer.
 
         Args:
-            model: what is asked.
             template: one of the model's family; its first by default.
-            limits: how much is computed at once.
 
         Raises:
             SettingsError: the family has no such template.

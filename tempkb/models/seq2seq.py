@@ -30,7 +30,6 @@ class SentinelPlanner:
     """Plans for models with sentinels.
 
     Attributes:
-        template: one of the family's.
         start_id: what the decoder begins with.
         sentinels: the tokens `<extra_id_0>` and `<extra_id_1>`.
         context_tokens: how many tokens encoder and decoder read each, special ones included; None for any number.
@@ -65,7 +64,6 @@ class InfillingPlanner:
     """Plans for models that are asked for the whole statement.
 
     Attributes:
-        template: one of the family's.
         start_id: what the decoder begins with.
         mask_id: the token that stands for the target.
         context_tokens: how many tokens encoder and decoder read each, special ones included; None for any number.

@@ -11,7 +11,6 @@ class Traits(ABC):
     """What a family of models is, and how its models are asked.
 
     Attributes:
-        name: of the family.
         templates: of its scorers, the default first.
         reads_beyond: those that read what follows a target, but count the target's tokens alone. What follows may be
             written otherwise for their sake.
@@ -38,9 +37,6 @@ class Traits(ABC):
         """Return what turns prompts into rows.
 
         Args:
-            template: one of `templates`.
-            tokenizer: of transformers.
-            config: the model's.
             context_tokens: how many tokens the model reads, special ones included; None for any number.
 
         Raises:
@@ -54,8 +50,6 @@ class Traits(ABC):
         Args:
             first: tokens of a text.
             second: tokens of a shorter one.
-            tokenizer: of transformers.
-            config: the model's.
         """
 
     def layers(self, module: Any) -> Any:

@@ -75,13 +75,9 @@ def look_out(
     """Return the dumps that are worth having, and why newer ones that are shown are not.
 
     Args:
-        store: of the home.
         today: the last day that a window may end; by default the clock's.
         from_mirror: also those that are still to be fetched.
         only_listed: leave out what somebody has put into the folder without its publisher's list.
-        wikidata: also Wikidata's entities.
-        hurried: give a server up after some seconds.
-        tell: takes a line when a server makes us wait.
 
     Of a window the earliest complete dump at or after its cut is wanted,
     wherever it is; of Wikidata the newest, once it is so much newer than what

@@ -29,10 +29,6 @@ class Fetched:
 def fetch(tell: Callable[[str], None], *, only_windows: bool = False) -> Fetched:
     """Bring the dumps by which missing windows could be built, and Wikidata's, from the mirror.
 
-    Args:
-        tell: takes a line about how it goes.
-        only_windows: leave Wikidata out.
-
     Raises:
         SettingsError: no mirror is set.
         SourceError: the mirror shows nothing of the wiki, or a dump cannot be had; what has come stays for a later

@@ -33,7 +33,6 @@ def named_entities(home: Home, files: Sequence[Path], day: str) -> Dump:
     """Return the dump of the files of Wikidata's entities that were named.
 
     Args:
-        home: that is built.
         files: at least one.
         day: of the files, as a person typed it; empty if their names tell it.
 

@@ -36,9 +36,7 @@ class Work:
     """What a request is about in a home, before anything is written.
 
     Attributes:
-        home: that is built.
         request: of its files, those of a history only.
-        tables: names of the tables that are to be made.
         windows: oldest first.
         named: the dump of the history files that were named, if any were.
         dumps: of the home's wiki in its folder.
@@ -112,8 +110,6 @@ def windows_of(store: Store, request: Request, named: Dump | None, dumps: Sequen
     """The windows that a request is about, oldest first.
 
     Args:
-        store: of the home.
-        request: what is asked.
         named: the dump of the files that were named, if any were.
         dumps: of the home's folder, and of its wiki.
 
@@ -200,14 +196,7 @@ def dumps_for(windows: Sequence[Window], named: Dump | None, dumps: Sequence[Dum
 
 
 def windows_to_read(store: Store, request: Request, windows: Sequence[Window], tables: frozenset[str]) -> list[Window]:
-    """The windows for which a dump is to be read; of the others only what follows from their texts is to be made.
-
-    Args:
-        store: of the home.
-        request: what is asked.
-        windows: that it is about.
-        tables: that are to be made.
-    """
+    """The windows for which a dump is to be read; of the others only what follows from their texts is to be made."""
     wanted = sorted(tables & OF_HISTORY - {REBUILD_CHANGES.name})
     if not wanted:
         return []

@@ -24,8 +24,6 @@ def untaken(shown: Shown, wiki: str | None, missing: Sequence[Window], taken: Co
     """Say of each dump that the mirror shows why it is not taken, if it would serve a missing window or is newer.
 
     Args:
-        shown: what the mirror shows of the wiki.
-        wiki: of the home.
         missing: windows, oldest first; at least one.
         taken: ids of the dumps that are due.
         held: day of the newest dump that lies here or was read.
@@ -42,14 +40,7 @@ def untaken(shown: Shown, wiki: str | None, missing: Sequence[Window], taken: Co
 
 
 def untaken_here(here: Sequence[Dump], wiki: str | None, missing: Sequence[Window], taken: Sequence[Dump]) -> list[str]:
-    """Say of each dump in the home's own folder why it is not taken, if it would serve a missing window.
-
-    Args:
-        here: the dumps that lie there.
-        wiki: of the home.
-        missing: windows.
-        taken: the dumps that are.
-    """
+    """Say of each dump in the home's own folder why it is not taken, if it would serve a missing window."""
     serving = {window: serving_dump(taken, window) for window in missing}
     would_serve = [
         one

@@ -19,7 +19,6 @@ class ElementCounts:
 
     Attributes:
         elements: start tags counted in the bytes, without parsing.
-        logged: rows written to the log.
         outside: revisions in none of the windows to build.
         duplicates: repeats of a revision.
         lost: revisions in damaged pages or parts of files.
@@ -43,8 +42,6 @@ def count_elements(receipts: Sequence[Receipt], logged: int, *, all_written: boo
     """Add up the counts of the workers and the rows that were written.
 
     Args:
-        receipts: of all items of a dump.
-        logged: rows written to the log.
         all_written: was the log of every window to build written? If not, the windows
             without a log hold none of their revisions.
     """
@@ -75,14 +72,7 @@ def damages_in_words(receipts: Sequence[Receipt]) -> dict[str, str]:
 
 
 def after_in_words(dump: Dump, receipts: Sequence[Receipt], last: Window, today: date) -> str:
-    """Say how many revisions lie in no window, since they follow the last one, and what helps; empty if none does.
-
-    Args:
-        dump: that was read.
-        receipts: of all its items.
-        last: the last window that the dump reaches.
-        today: the day of the clock.
-    """
+    """Say how many revisions lie in no window, since they follow the last one, and what helps; empty if none does."""
     after = sum(receipt.after for receipt in receipts)
     if not after:
         return ""
@@ -117,7 +107,6 @@ def exclusions_of(counts: ElementCounts, logged_before: int, damages: Mapping[st
     """Return what is missing from the log, by reason.
 
     Args:
-        counts: of this pass.
         logged_before: rows of the same dump in windows that were built earlier.
         damages: by file, one of which is the example.
     """

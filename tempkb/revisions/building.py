@@ -84,7 +84,6 @@ class Report:
         changes: for rebuilt windows, how many pages have changed, by kind of change.
         counts: per dump, what became of its `<revision>` elements.
         damages: file name -> where it is damaged.
-        warnings: further things that a user should know.
         texts: versions of `page_wikitexts` by quarter.
         peak_mb: largest memory of a worker, in megabytes.
         cpu_seconds: processor time of all workers.
@@ -117,11 +116,8 @@ def build(
     version.
 
     Args:
-        store: where tables are written.
         plans: which dump builds which windows.
         known: all windows of the home up to the newest horizon, oldest first.
-        log: takes a line for people.
-        wanted: names of the tables to write.
         rebuild: also build windows that were built from another dump before.
     """
     report = Report()
@@ -393,7 +389,6 @@ class _Build:
         """Write what the pass found in each file, and what became of its revisions.
 
         Args:
-            receipts: of all items.
             written: windows whose log is written, or will be.
             logged: rows of these logs; needed only if windows have failed.
         """

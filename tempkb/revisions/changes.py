@@ -23,7 +23,6 @@ class Rebuilt:
     """A window before and after a rebuild.
 
     Attributes:
-        window: the window.
         old, new: versions by table: `revision_log`, `stable_snapshots`; without a table that was not built.
     """
 
@@ -41,10 +40,7 @@ def write_changes(store: Store, rebuilt: Rebuilt, pages: Sequence[Version], prov
     """Write the table `rebuild_changes` of a window, replacing the rows of an earlier rebuild.
 
     Args:
-        store: where it is written.
-        rebuilt: the window.
         pages: the partition of `pages` that lists the pages of the new dump.
-        provenance: of the rebuild.
     """
     return store.write(REBUILD_CHANGES, rebuilt.window.key, _rows(rebuilt, pages), provenance)
 

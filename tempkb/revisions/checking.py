@@ -47,11 +47,7 @@ def unrecognised_redirects(store: Store, subject: Subject) -> Iterable[tuple[Any
     if no revision follows the chosen one in the log. Windows in which only a few of them differ are left out, since
     pages may have been edited behind the last window.
     """
-    snapshots = [
-        key
-        for key in store.lake.partitions(STABLE_SNAPSHOTS.name)
-        if subject.partitions is None or key in subject.partitions
-    ]
+    snapshots = [key for key in store.lake.partitions(STABLE_SNAPSHOTS.name) if subject.has(key)]
     files, pages = store.lake.files(STABLE_SNAPSHOTS.name, snapshots), store.lake.files(PAGES.name)
     log = store.lake.files(REVISION_LOG.name)
     if not files or not pages or not log:
@@ -75,11 +71,7 @@ def unlogged_winners(store: Store, subject: Subject) -> Iterable[tuple[Any, ...]
     The whole log is searched, since a chosen revision may be older than its window. Revisions of windows without a log
     are left out; the partitions of the log show which these are, since a window without an edit has no rows.
     """
-    snapshots = [
-        key
-        for key in store.lake.partitions(STABLE_SNAPSHOTS.name)
-        if subject.partitions is None or key in subject.partitions
-    ]
+    snapshots = [key for key in store.lake.partitions(STABLE_SNAPSHOTS.name) if subject.has(key)]
     files, log = store.lake.files(STABLE_SNAPSHOTS.name, snapshots), store.lake.files(REVISION_LOG.name)
     if not files or not log:
         return None

@@ -39,7 +39,6 @@ class PageChoice:
         """Does the home hold a page?
 
         Args:
-            page_id: its number.
             title: its title on the dump's day, without the namespace's name.
         """
         if self.name.startswith("list-"):

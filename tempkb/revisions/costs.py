@@ -91,7 +91,6 @@ def estimate(compressed: Mapping[str, int], windows: int, workers: int, windows_
 
     Args:
         compressed: bytes of the history's files by suffix: `.bz2`, `.7z`, `.gz`, `.zst`, or empty for plain XML.
-        windows: how many windows.
         workers: processes that read and clean, at least 1.
         windows_per_year: 4 for quarters; shorter windows share more texts.
 

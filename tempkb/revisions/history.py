@@ -62,11 +62,7 @@ class PageHistory:
     """The revisions of one page.
 
     Args:
-        page_id: number of the page.
         cuts: the cuts to build; they decide which texts are kept.
-        texts: where texts are kept.
-        site: for reading redirects.
-        who: how contributors are distinguished.
         prune: drop texts that can no longer be chosen. Exact as long as no revision
             is taken back.
 

@@ -53,12 +53,6 @@ def lacking_texts(
     """Return how many revisions chosen in a window lack their text, by quarter of the text and key of the window.
 
     Texts that the log marks as suppressed, and windows that were built without texts, are left out.
-
-    Args:
-        snapshots: versions of `stable_snapshots`.
-        texts: versions of `page_wikitexts`.
-        logs: versions of `revision_log`.
-        folder: where DuckDB may put what does not fit in memory.
     """
     named = [one for one in snapshots if PAGE_WIKITEXTS.name in (setting_of(one, "tables") or [PAGE_WIKITEXTS.name])]
     missing: dict[str, dict[str, int]] = {}

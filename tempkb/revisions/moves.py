@@ -57,8 +57,6 @@ def names_over_time(remarks: Sequence[Remark], today: Title, site: Site) -> list
 
     Args:
         remarks: candidate summaries of one page, oldest first.
-        today: the title in the dump.
-        site: for normalising titles.
     """
     moves: list[tuple[int, Title, Title]] = []
     expected = today

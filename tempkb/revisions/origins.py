@@ -1,14 +1,12 @@
 """What a built window was made from and with, according to its manifests."""
 
-import json
 from typing import Any
 
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.tables import PAGES
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, inputs_of, settings_of
 from tempkb.windows import Window
 
 
@@ -27,25 +25,12 @@ def is_of_other_files(store: Store, dump: Dump, window: Window, wanted: frozense
     return False
 
 
-def inputs_of(version: Version) -> dict[str, str]:
-    """Return the files and tables that a version was made from, with their hashes or versions."""
-    return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
-
-
 def pages_of(version: Version) -> tuple[str, str] | None:
     """Return the dump and version of the `pages` that gave a snapshot its items; None if there are none."""
     for name, version_name in inputs_of(version).items():
         if name.startswith(_PAGES):
             return name.removeprefix(_PAGES), version_name
     return None
-
-
-def settings_of(version: Version) -> dict[str, Any]:
-    """Return the settings in the manifest of a version."""
-    for row in version.side_rows(MANIFEST.name):
-        settings: dict[str, Any] = json.loads(row["settings"])
-        return settings
-    return {}
 
 
 def setting_of(version: Version, name: str) -> Any:

@@ -14,7 +14,6 @@ def plan_windows(
     """Find the dump for each window.
 
     Args:
-        home: the home whose dumps are searched.
         windows: to be built, oldest first.
         dump_id: a dump that must serve all of them; empty: the catalogue chooses.
         only_listed: leave out dumps in the folder without their publisher's list.

@@ -8,13 +8,7 @@ from tempkb.pictures import as_markdown
 
 
 def plot_windows(labels: Sequence[str], pages: Sequence[int], edits: Sequence[int]) -> str:
-    """Return a plot of pages and edits per window, as Markdown with an inline PNG.
-
-    Args:
-        labels: one per window, as shown to people.
-        pages: rows of the snapshot.
-        edits: rows of the log.
-    """
+    """Return a plot of pages and edits per window, as Markdown with an inline PNG."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")

@@ -38,8 +38,6 @@ class SourceFile:
     """A file of an item.
 
     Attributes:
-        path: where it is.
-        dump_id: the dump that it belongs to.
         sha256: hash of its bytes, if it is known.
         horizon: first second after the time that its dump covers; None if it is not known.
         full_range: first and last page number of which it has every page, with its history; None if it may lack some.
@@ -65,18 +63,14 @@ class Item:
     """The work of one worker; all of it can be sent to another process.
 
     Attributes:
-        name: for messages.
         files: oldest dump first; if a revision is in several, the last file's is kept.
-        wiki: database name.
         windows: all windows of the home up to the horizon, oldest first.
         to_build: keys of the windows to build.
         dump_id: of all items together; the pages' headers are written under it.
         lookback_days: length of the lookback interval.
         namespaces: numbers to keep in snapshots; None keeps all.
-        salt: of the home.
         strict: fail at the first damage instead of keeping complete pages.
         rule: how a revision is chosen, `standing` or `tempel`.
-        choice: which pages the home holds.
     """
 
     name: str
@@ -107,7 +101,6 @@ class Receipt:
         outside: of these, revisions in none of the windows to build.
         after: of these, revisions after all windows.
         duplicates: repeats of a revision, in the same dump or a newer one.
-        damages: by file name.
         not_chosen: revisions of pages that the home does not hold.
         other_namespace: pages left out of each window's snapshot for their namespace.
         not_in_newer: pages left out of each window's snapshot because a newer file lacks them, or has them damaged.
@@ -142,7 +135,6 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
     """Read an item and write its rows as sorted runs to `folder`.
 
     Args:
-        item: what to read.
         folder: an empty folder for this item alone.
         report: called about twice a second with the bytes read so far.
 

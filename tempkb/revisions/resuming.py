@@ -85,7 +85,6 @@ class Before:
     """The versions that were current before a build began, also for a later run that continues it.
 
     Args:
-        lake: with the versions.
         drafts: folder of the build's drafts, where they are noted.
     """
 

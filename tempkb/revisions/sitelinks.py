@@ -11,13 +11,13 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tempkb.dumps.tables import PAGES, SITELINK
-from tempkb.revisions.origins import inputs_of, pages_input, pages_of, settings_of
+from tempkb.revisions.origins import pages_input, pages_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store, read_files
+from tempkb.store.store import Store, inputs_of, read_files, settings_of
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 from tempkb.windows import Window, window_of_key

@@ -52,9 +52,7 @@ class PageSnapshots:
     """Chosen revisions of one settled page at all cuts to build.
 
     Args:
-        page: the settled history.
         today: title in the newest dump.
-        site: of the wiki.
         cuts: in time order.
         lookback: seconds.
         namespaces: numbers to keep, by the namespace at the cut; None keeps all.
@@ -129,11 +127,7 @@ class PageSnapshots:
                 yield index, text
 
     def rows(self, readings: dict[int, Reading]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """Yield (window key, row of `staging.SNAPSHOT_COLUMNS`) for each winner.
-
-        Args:
-            readings: what was read from the texts, by position.
-        """
+        """Yield (window key, row of `staging.SNAPSHOT_COLUMNS`) for each winner."""
         page = self._page
         people = _distinct_so_far(page.people) if self.winners else []
         article_since = self._article_since() if self.winners else None

@@ -52,7 +52,6 @@ def describe(times: Sequence[int], contents: Sequence[int], index: int, cut: int
     Args:
         times: of the whole history, in the order (time, revision id).
         contents: for each revision a number that identifies its content.
-        index: position of the chosen one.
         cut: seconds since 1970.
         lookback: seconds.
     """

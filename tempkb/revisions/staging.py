@@ -45,8 +45,6 @@ class Run:
     """Rows of one partition in key order, from the pages of one worker: batches that follow one another.
 
     Attributes:
-        table: name of the table.
-        partition: partition of the rows.
         folder: where the files of rows are.
         first: key of the first row.
         files: numbers of the files that hold the batches, in key order.
@@ -115,13 +113,10 @@ class Staging:
     """Collects a worker's rows and writes them as runs.
 
     Args:
-        folder: where runs are written.
-        wiki: database name.
         dump_id: of the dump that is read; page headers are written under it.
         dump_ids: by rank of the source file.
         windows: all windows of the home up to the horizon, oldest first.
         to_build: keys of the windows to build.
-        rule: how revisions are chosen.
     """
 
     folder: Path
@@ -327,7 +322,6 @@ class Staging:
         """Write rows that are sorted by partition and key as one file with a batch for each partition.
 
         Args:
-            table: of which the rows are.
             rows: of all partitions together, since columns of few rows take as long to make as those of many.
             partitions: in the order of their rows.
             begins: number of the first row of each partition.

@@ -1,10 +1,10 @@
 """Tables of the room: all revisions, the chosen revision of each page at each cut, and their texts."""
 
 from tempkb.dumps.tables import DUMP_ID, ENTITY_ID_SOURCE, ITEM_HAS_A_SOURCE, WIKI
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import Column, Rule, table_of_quarters, table_of_windows
 from tempkb.store.types import BOOL, DATE, FLOAT64, INSTANT, INT32, INT64, STRING
 
-REVISION_LOG = Table(
+REVISION_LOG = table_of_windows(
     name="revision_log",
     meaning="Every revision of every page, without its text, by the window in which it was saved.",
     columns=(
@@ -26,9 +26,6 @@ REVISION_LOG = Table(
         Column("is_suppressed", BOOL, "is its text hidden from the public?"),
     ),
     key=("page_id", "revision_id"),
-    family=Family.WINDOW,
-    partitioned_by="window",
-    partition_columns=("window_start",),
     rules=(
         Rule(
             "sized_or_suppressed",
@@ -38,7 +35,7 @@ REVISION_LOG = Table(
     ),
 )
 
-STABLE_SNAPSHOTS = Table(
+STABLE_SNAPSHOTS = table_of_windows(
     name="stable_snapshots",
     meaning="For each page and cut, the revision whose text was current longest in the days before the cut.",
     columns=(
@@ -90,9 +87,6 @@ STABLE_SNAPSHOTS = Table(
         ENTITY_ID_SOURCE,
     ),
     key=("page_id",),
-    family=Family.WINDOW,
-    partitioned_by="window",
-    partition_columns=("window_start",),
     rules=(
         # TempEL's rule may choose a revision saved exactly at the cut, and one that was not current in the interval.
         Rule(
@@ -122,7 +116,7 @@ STABLE_SNAPSHOTS = Table(
     code_version="4",
 )
 
-PAGE_WIKITEXTS = Table(
+PAGE_WIKITEXTS = table_of_quarters(
     name="page_wikitexts",
     meaning="Raw wikitext of every chosen revision, each once, by the quarter in which the revision was saved.",
     columns=(
@@ -135,14 +129,11 @@ PAGE_WIKITEXTS = Table(
         Column("wikitext", STRING, "text of the main slot as stored by the wiki", is_bulk=True),
     ),
     key=("page_id", "revision_id"),
-    family=Family.WINDOW,
-    partitioned_by="quarter of the revision",
-    partition_columns=("quarter",),
     persist="view",
     row_group_rows=1024,
 )
 
-REBUILD_CHANGES = Table(
+REBUILD_CHANGES = table_of_windows(
     name="rebuild_changes",
     meaning="Changes that the last rebuild of a window made, page by page, and their kinds.",
     columns=(
@@ -169,9 +160,6 @@ REBUILD_CHANGES = Table(
         Column("entity_id", STRING, "Wikidata item now; null if none or unknown"),
     ),
     key=("page_id", "change"),
-    family=Family.WINDOW,
-    partitioned_by="window",
-    partition_columns=("window_start",),
     tells_of_a_run=True,
 )
 

@@ -15,9 +15,6 @@ class TextStore:
 
     Neighbouring revisions are nearly equal, so a block of them compresses to about
     a thirtieth, and a page of any length stays small.
-
-    Args:
-        folder: where the spill file goes.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -33,7 +33,6 @@ class Summary:
     """What a build did, for the closing screen.
 
     Attributes:
-        windows: keys that were asked for.
         failures: what went wrong, in words; empty when all is well.
         notes: what a person should know all the same: damage, windows that were kept, what a rebuild changed.
         run_ids: Dagster's runs, in order.
@@ -54,7 +53,6 @@ class Task:
     """What a job does for each of some keys.
 
     Attributes:
-        job: its name.
         step: the step that gets what is asked as its configuration.
         tables: that it makes; none for all of the job's.
         is_kept: is told of a key whose run has ended, and whether it ended well; says whether the home knows the key,
@@ -97,12 +95,8 @@ def run_job(
     """Run a job over a partition, a range of windows or all there is, and add its outcome to a summary.
 
     Args:
-        instance: of Dagster.
-        job_name: which job.
         keys: one partition, or the windows of a range; none if the job's assets have no partitions.
-        config: of the run.
         selection: assets; empty for all of the job's.
-        summary: is filled.
 
     Raises:
         KeyboardInterrupt: the run was interrupted.

@@ -33,7 +33,6 @@ def train(
     """Train a linker for each snapshot and seed, each in a run of its own.
 
     Args:
-        release: name of a release of TempEL.
         cuts: snapshots, as typed; empty for all of the release.
         seeds: of the trainings; empty for the first.
         name: of the linker if it is one; empty for names of release, snapshot and seed.
@@ -82,9 +81,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     """Link the mentions of releases with linkers, each in a run of its own.
 
     Args:
-        asked: names of linkers.
         words: which mentions, among which candidates; see `tempkb.linking.requests`.
-        is_all: all linkers of the home, and the baselines.
 
     Returns:
         the names of the linkers that were asked for; and what happened.

@@ -22,20 +22,12 @@ _ADDING = Task(MODELS_JOB, MODELS.name, (MODELS.name,), _is_known)
 
 
 def add(wanted: Mapping[str, Words]) -> Summary:
-    """Add models, each in a run of its own.
-
-    Args:
-        wanted: words of a request by the model's name.
-    """
+    """Add models, each in a run of its own."""
     return past_damage(lambda: _ADDING.run(wanted))
 
 
 def add_demo_models(asked: Asked, log: Callable[[str], None]) -> Summary:
     """Train the tiny models that are asked for unless they are there, and add those that are not added yet.
-
-    Args:
-        asked: for which models.
-        log: takes lines about progress where there is no terminal.
 
     Raises:
         SettingsError: a cut is not built, or a name is bound to a model of other sentences.

@@ -48,11 +48,6 @@ def make(benchmark: Benchmark, name: str, asked: Mapping[str, Any]) -> tuple[Any
 def act(name: str, action: str, asked: Mapping[str, Any]) -> tuple[AnyRelease, Summary]:
     """Make a release from one that exists, such as the same with another snapshot.
 
-    Args:
-        name: of the release that exists.
-        action: name of the action.
-        asked: the action's arguments by name.
-
     Raises:
         DesignError: there is no such release, its benchmark has no such action, or it cannot be done.
     """
@@ -79,11 +74,6 @@ def finish_release(name: str) -> Summary:
 def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any]) -> Summary:
     """Add a measurement's table to a release that is built.
 
-    Args:
-        measurement: what is measured.
-        name: of the release.
-        asked: the measurement's arguments by name.
-
     Raises:
         DesignError: there is no such release, it is not built, or its benchmark has no such measurement.
     """
@@ -97,8 +87,6 @@ def export(name: str, folder: Path, asked: Mapping[str, Any]) -> Path:
     """Write a release below a folder, and return where it lies.
 
     Args:
-        name: of the release.
-        folder: made if need be.
         asked: export options by name, those that were given.
 
     Raises:
@@ -114,7 +102,6 @@ def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
     """Build a release, or what it lacks.
 
     Args:
-        benchmark: that it is of.
         release: as it is to be; it is written down first, since the run reads it.
 
     Raises:

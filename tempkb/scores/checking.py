@@ -105,20 +105,12 @@ def _above_zero(store: Store, subject: Subject) -> list[tuple[Any, ...]] | None:
 
 
 def _models(store: Store, subject: Subject) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in known_models(store.lake)
-        if row["family"] and (subject.partitions is None or row["model"] in subject.partitions)
-    ]
+    return [row for row in known_models(store.lake) if row["family"] and subject.has(row["model"])]
 
 
 def versions_of(kind: Kind, store: Store, subject: Subject) -> list[Version]:
     """Return the answers of the models that a check is about."""
-    keys = [
-        key
-        for key in store.lake.partitions(kind.table.name)
-        if subject.partitions is None or model_of(key) in subject.partitions
-    ]
+    keys = [key for key in store.lake.partitions(kind.table.name) if subject.has(model_of(key))]
     return store.lake.versions(kind.table.name, keys)
 
 

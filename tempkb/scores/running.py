@@ -70,9 +70,6 @@ def ask_model(
     """Ask a model what it has not answered yet of the prompts that are wanted.
 
     Args:
-        kind: of the answers.
-        store: of the home.
-        benchmarks: all that there are.
         name: of a model that is ready.
         request: which prompts, and how.
         log: takes lines about the progress.
@@ -111,8 +108,6 @@ def counted(kind: Kind, store: Store, partition: str, query: str) -> dict[str, i
     """Return the numbers of some prompts, or questions, by status of their first answers.
 
     Args:
-        kind: of the answers.
-        store: of the home.
         partition: of a model and scorer or decoder; what has no row is not counted.
         query: SQL that returns the ids.
     """

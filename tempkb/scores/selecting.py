@@ -26,9 +26,6 @@ class Source:
     """Prompts of one release.
 
     Attributes:
-        benchmark: name of the release's benchmark.
-        release: its name.
-        versions: of the partitions of its table of prompts.
         condition: SQL that chooses among their rows.
     """
 
@@ -54,7 +51,6 @@ class Wanted:
     """What a model is asked in one way.
 
     Attributes:
-        kind: of the answers.
         template: of the scorer, or name of the decoder.
         sources: where the prompts are; what several have is asked once.
         limit: most that is asked; None for all.
@@ -97,12 +93,7 @@ class Wanted:
 
 
 def prompts_mark(store: Store, benchmarks: Sequence[Benchmark]) -> str:
-    """Return a hash of the prompts of all releases that are built; it changes when one grows. Empty if there are none.
-
-    Args:
-        store: of the home.
-        benchmarks: all that there are.
-    """
+    """Return a hash of the prompts of all releases that are built, which changes when one grows; empty without any."""
     versions = [
         (name, key, version.version)
         for one in benchmarks
@@ -121,11 +112,6 @@ def wanted(
     """Return what models of a family are asked, in the benchmarks' own ways first.
 
     Args:
-        kind: of the answers.
-        store: of the home.
-        benchmarks: all that there are.
-        family: of the model.
-        request: which prompts.
         log: takes a sentence about each release that is left out.
 
     Raises:

@@ -20,10 +20,6 @@ _N_SHOWN = 4
 def to_show(store: Store, done: Sequence[Answered]) -> tuple[list[tuple[str, Source]], int]:
     """Return the releases that a run shows, the newest first: some with new scores, or if none has, the newest of all.
 
-    Args:
-        store: of the home.
-        done: what the run has done with each scorer.
-
     Returns:
         the first scorer that has prompts of the release, and those; and the number of releases that are not shown.
     """

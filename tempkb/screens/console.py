@@ -101,10 +101,7 @@ def grid(
     """Return a table, with numbers aligned to the right.
 
     Args:
-        columns: names of the columns.
         rows: values of the rows; a text of Rich keeps its style.
-        title: text above the table.
-        show: returns what is shown of a value.
     """
     listed = [list(row) for row in rows]
     # A title that is wider than its table must not be wrapped.

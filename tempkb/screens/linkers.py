@@ -58,12 +58,7 @@ def print_linker(name: str) -> None:
 
 
 def print_scores(names: Sequence[str], words: Words) -> None:
-    """Print how many of the mentions that were asked for each linker has linked rightly.
-
-    Args:
-        names: of linkers that were scored.
-        words: what was asked for.
-    """
+    """Print how many of the mentions that were asked for each linker has linked rightly."""
     request, store = link_request(words), open_store()
     if not store.lake.partitions(LINKING_SCORES.name):
         return

@@ -21,7 +21,6 @@ def print_links(parts: Iterable[str], day: str, linker: str, n: int, *, as_json:
         parts: the text in its order, with mentions in double brackets.
         day: whose entities are the candidates.
         linker: its name; empty for the one that was trained on the newest snapshot up to that day.
-        n: how many entities of each mention.
         as_json: one JSON object per mention, and nothing else, to standard output.
     """
     with on_terminal():

@@ -47,9 +47,6 @@ class Line:
 def print_plan(*, wikidata: bool) -> None:
     """Print the missing windows, the dumps that would serve them, and bytes, disk and time.
 
-    Args:
-        wikidata: whether Wikidata's entities are included.
-
     Raises:
         SourceError: the disk is too small, or the mirror shows nothing of the wiki.
     """

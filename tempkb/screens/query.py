@@ -63,7 +63,6 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     """Run a query and print or write its result, batch by batch.
 
     Args:
-        query: one SQL statement that reads.
         form: `csv` or `json` to standard output; None prints a table.
         parquet: the path of a Parquet file to write instead.
 

@@ -25,10 +25,6 @@ def remove_what(
 
     Args:
         windows: a window's key, or a range of days.
-        release: name of a release.
-        dump: id of a dump.
-        model: name of a language model.
-        linker: name of a linker.
         force: also a dump that something waits for.
         ask: before anything is removed.
 

@@ -60,12 +60,7 @@ def columns_of(store: Store, declared: Table | View) -> list[tuple[str, str, str
 
 
 def example_of(declared: Table | View, names: Sequence[str]) -> str:
-    """Return a query of a table or view: the one in its meaning, else one that shows its first rows and columns.
-
-    Args:
-        declared: the table or view.
-        names: of its columns.
-    """
+    """Return a query of a table or view: the one in its meaning, else one that shows its first rows and columns."""
     told = _QUERY.search(declared.meaning)
     if told:
         return told[1]

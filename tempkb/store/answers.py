@@ -32,7 +32,6 @@ class Answer:
 
     Args:
         connection: on which the statement runs; it is used for nothing else until the rows are read.
-        statement: one that only reads.
 
     Attributes:
         names: of the columns; several may be the same.

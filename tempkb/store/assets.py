@@ -24,8 +24,6 @@ def spec_of(
 
     Args:
         table: its name is the asset's key.
-        description: one or two sentences, with the key.
-        deps: what it is made from.
         skippable: may a step leave it out?
     """
     return dg.AssetSpec(table.name, description=description, deps=deps, skippable=skippable)

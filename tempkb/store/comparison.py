@@ -24,8 +24,6 @@ class Difference:
 
     Attributes:
         thing: table and partition, or a view.
-        found: what the DuckDB file has, in words.
-        expected: what it should have, in words.
         is_pending: does the next publication correct it?
     """
 
@@ -41,8 +39,6 @@ def compare(
     """Return where the DuckDB file differs from the lake.
 
     Args:
-        database: the published side; its file exists.
-        tables: declarations of the tables to compare.
         whole: versions of the lake whose files are known to be good, by table; others are not compared.
 
     Raises:

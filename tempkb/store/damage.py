@@ -32,11 +32,7 @@ class Fault:
     """A file of the lake that was changed since it was written.
 
     Attributes:
-        table: the table.
-        partition: the partition.
         file: name in the version's folder, or `CURRENT`.
-        found: what was found, in words.
-        expected: what was expected, in words.
         version: the one that the pointer names; empty if the pointer itself cannot be read.
     """
 
@@ -56,7 +52,6 @@ class Mended:
     """What was done about a fault.
 
     Attributes:
-        fault: the fault.
         is_pointed: was the pointer written again from its copy? Otherwise the partition was set aside for a new build.
     """
 
@@ -75,12 +70,7 @@ _SUMS: dict[Path, tuple[tuple[int, int, int], str]] = {}
 
 
 def sum_of(path: Path, *, anew: bool = False) -> str:
-    """Return the sha256 of a file in hexadecimal; an unchanged file is read once per process.
-
-    Args:
-        path: the file.
-        anew: read it in any case.
-    """
+    """Return the sha256 of a file in hexadecimal; an unchanged file is read once per process."""
     state = path.stat()
     seen = (state.st_size, state.st_mtime_ns, state.st_ino)
     known = _SUMS.get(path)

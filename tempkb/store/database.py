@@ -100,7 +100,6 @@ class Publication:
     Attributes:
         done: partitions that were published or removed.
         left: partitions that are still pending.
-        reason: why they are.
         damaged: partitions that were found damaged in the lake, in words; they count as absent.
         set_aside: message about a damaged DuckDB file that was moved away; empty if there was none.
     """
@@ -144,7 +143,6 @@ class Database:
 
     Args:
         path: the `.duckdb` file; its lock file is beside it.
-        lake: where partitions come from.
         tables: all declarations, by name.
         max_rows: a table with more rows becomes a view over the lake's files.
         views: named views over the tables; each may use those before it.
@@ -458,9 +456,6 @@ class Database:
         """Publish the pending partitions of one table: rows in one transaction per partition, a view all at once.
 
         Args:
-            connection: to the file.
-            table: the declaration.
-            pending: its partitions.
             damaged: gets those that were found damaged, in words.
             forms: how each table and view was made; gets what is made here.
         """
@@ -492,7 +487,6 @@ class Database:
         """Make the named views whose tables exist, and again those of which a table has changed its form.
 
         Args:
-            connection: to the file.
             blocked: names of the user's own tables and views.
             forms: how each table and view was made; gets what is made here.
         """

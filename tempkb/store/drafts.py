@@ -58,8 +58,6 @@ class Draft:
     """Writes one partition; nothing is visible until `commit`.
 
     Args:
-        lake: where the partition will be.
-        table: its declaration.
         partition: slug key.
         folder: an empty folder on the lake's file system.
     """

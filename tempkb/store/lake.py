@@ -200,7 +200,6 @@ class Resumable:
     """A folder of drafts that is kept if its run fails.
 
     Attributes:
-        folder: the folder.
         is_finished: set once nothing in it is needed any more.
     """
 
@@ -313,8 +312,6 @@ class Lake:
         """Note what must be added to a lost partition; it counts as lost until all of this is settled.
 
         Args:
-            table: the table.
-            partition: the partition.
             keys: slugs of the builds that filled it, such as windows.
         """
         folder = note_path(self.root, OWED, table, partition)
@@ -369,13 +366,7 @@ class Lake:
         self.settle(table, partition, self.owed(table, partition))
 
     def lose_again(self, table: str, partition: str, version: str) -> None:
-        """Forget a partition that was built in place of one that was lost to damage; that one counts as lost again.
-
-        Args:
-            table: the table.
-            partition: the partition.
-            version: the lost one.
-        """
+        """Forget a partition that was built in place of one that was lost to damage; that one counts as lost again."""
         with locked(self._swap_lock):
             fault = Fault(table, partition, POINTER, "no version", f"version {version or 'unknown'}", version)
             write_note(note_path(self.root, LOST, table, partition), fault)
@@ -387,9 +378,6 @@ class Lake:
         """Write a lost or damaged pointer again, or set a damaged partition aside, so that it is built again.
 
         No file is deleted.
-
-        Args:
-            fault: the fault.
 
         Returns:
             what was done; None if the partition was replaced or repaired in the meantime.
@@ -504,7 +492,6 @@ class Lake:
 
         Args:
             run: slug that names everything on which the drafts depend.
-            what: is built with them, for the message.
 
         Raises:
             LockTimeoutError: another process uses it.
@@ -528,8 +515,6 @@ class Lake:
         """Make a finished draft folder the current version of a partition.
 
         Args:
-            table: the declaration.
-            partition: slug key.
             draft: folder with the data files and side files, on the lake's file system.
             files: the data files in key order.
             sides: side files whose content is part of the version's identity.

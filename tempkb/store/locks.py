@@ -68,7 +68,6 @@ def passing_lock(path: Path, held: str) -> Iterator[None]:
 
     Args:
         path: lock file, made if absent and removed at the end.
-        held: the message if another process holds the lock.
 
     Raises:
         LockTimeoutError: another process holds the lock.
@@ -89,11 +88,7 @@ def passing_lock(path: Path, held: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def alive_mark(folder: Path) -> Iterator[str]:
-    """Give a name by which others can find out whether this process is alive, inside the block.
-
-    Args:
-        folder: of the marks of all processes.
-    """
+    """Give a name by which others can find out whether this process is alive, inside the block."""
     folder.mkdir(parents=True, exist_ok=True)
     mark = uuid.uuid4().hex
     path = folder / mark

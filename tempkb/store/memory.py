@@ -59,9 +59,6 @@ def view_files(
     """Make a view over Parquet files, replacing one of that name; without files, an empty table with `schema`.
 
     Args:
-        connection: that gets the view.
-        name: of the view.
-        paths: the files.
         schema: of the empty table that replaces missing files.
         narrowed: SQL that selects from `rows`, the rows of the files; empty: all of them.
     """
@@ -76,12 +73,7 @@ def view_files(
 
 
 def declared_rows(paths: Sequence[Path], table: Table) -> list[dict[str, Any]]:
-    """Return the rows of Parquet files in key order, without Arrow.
-
-    Args:
-        paths: the files; there may be none.
-        table: their declaration.
-    """
+    """Return the rows of Parquet files in key order, without Arrow."""
     if not paths:
         return []
     columns, order = (", ".join(map(identifier, names)) for names in (table.column_names(), table.key))

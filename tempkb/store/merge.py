@@ -144,7 +144,6 @@ def union_by_key(
 
     Args:
         old: existing rows, in key order, each key once.
-        new: new rows, in the same form.
         key: columns that identify a row.
         prefer: `old` or `new`, whose row is kept if both have the key.
     """

@@ -39,11 +39,7 @@ class DatabaseFileError(TempkbError):
 
 
 class DamagedDatabaseError(DatabaseFileError):
-    """Parts of the file are not as DuckDB wrote them.
-
-    Attributes:
-        found: the file, and what is wrong with it.
-    """
+    """Parts of the file are not as DuckDB wrote them."""
 
     def __init__(self, found: str) -> None:
         super().__init__(
@@ -96,9 +92,7 @@ def connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[du
     """Open a DuckDB file; wait for others who have it open.
 
     Args:
-        path: the file.
         patience: for writers; readers are waited for only briefly.
-        read_only: open it for reading.
 
     Raises:
         ReadersError: readers keep it open, so it cannot be opened for writing.

@@ -29,13 +29,7 @@ def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = N
 
 
 def parquet_writer(path: Path, schema: "pa.Schema", **options: Any) -> "pq.ParquetWriter":
-    """Open a file for writing, with a checksum in each page.
-
-    Args:
-        path: of the file.
-        schema: of its rows.
-        options: of `pyarrow.parquet.ParquetWriter`.
-    """
+    """Open a file for writing, with a checksum in each page."""
     import pyarrow.parquet as pq
 
     return pq.ParquetWriter(path, schema, write_page_checksum=True, **options)

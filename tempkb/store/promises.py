@@ -31,13 +31,16 @@ class Subject:
     partitions: Collection[str] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    def has(self, *partitions: str) -> bool:
+        """Is any of these partitions to be checked?"""
+        return self.partitions is None or any(key in self.partitions for key in partitions)
+
 
 @dataclass(frozen=True)
 class Verdict:
     """The result of checking a promise.
 
     Attributes:
-        passed: is it kept?
         facts: metadata for people, by name.
         is_warning: is a breach only a warning?
     """
@@ -57,11 +60,9 @@ class Promise:
 
     Attributes:
         name: also the name of the asset check.
-        meaning: one sentence for people.
         about: table with which the check is shown.
         query: SQL that returns the rows that break it.
         tables: by the names that the query uses.
-        is_warning: is a breach only a warning?
         finds: replaces the query if SQL cannot express the promise.
         shown: returns a row that breaks it in words.
     """
@@ -76,12 +77,7 @@ class Promise:
     shown: Callable[[tuple[Any, ...]], str] = str
 
     def judged(self, store: Store, subject: Subject) -> Verdict:
-        """Check the promise; the metadata has the number of rows that break it, and some of them.
-
-        Args:
-            store: where the tables are.
-            subject: of the check.
-        """
+        """Check the promise; the metadata has the number of rows that break it, and some of them."""
         rows = self.broken(store, subject)
         if rows is None:
             return Verdict(True, {"compared": 0}, self.is_warning)
@@ -91,7 +87,6 @@ class Promise:
         """Return the result that follows from the rows that break the promise.
 
         Args:
-            rows: the rows that break it.
             is_warning: is a breach only a warning?
             seen: further metadata for people, by name.
         """
@@ -102,10 +97,6 @@ class Promise:
         """Return the rows that break the promise; None if there is nothing to compare.
 
         Of tables partitioned like the promise's own, only the subject's partitions are read; the others are read whole.
-
-        Args:
-            store: where the tables are.
-            subject: of the check.
         """
         if self.finds is not None:
             found = self.finds(store, subject)
@@ -141,8 +132,7 @@ def _empty_between(table: str, store: Store, subject: Subject) -> Iterator[tuple
         keys = (before.key, own.key, after.key)
         is_between = before.end == own.start and own.end == after.start
         # A window that was built earlier may only now have a neighbour.
-        is_asked = subject.partitions is None or any(key in subject.partitions for key in keys)
-        if is_between and is_asked and [n_rows[key] > 0 for key in keys] == [True, False, True]:
+        if is_between and subject.has(*keys) and [n_rows[key] > 0 for key in keys] == [True, False, True]:
             yield (own.key,)
 
 
@@ -160,11 +150,9 @@ def broken(
     query that found nothing is not repeated in the same process of the same versions.
 
     Args:
-        store: where the tables are.
         query: SQL that returns the broken rows.
         tables: by the names that the query uses.
         partitions: the partitions of a table to check; None: all.
-        prepare: registers functions that the query needs on the connection.
         narrowed: SQL that selects from `rows`, all rows of a table, those that the query sees; by the names that the
             query uses.
     """

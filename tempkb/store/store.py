@@ -1,5 +1,6 @@
 """The object through which rooms write and read the tables of a home."""
 
+import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,8 +31,6 @@ class Store:
     """A home's lake and its DuckDB file, under one set of declarations.
 
     Args:
-        home: the home of the tables.
-        tables: all declarations of the platform.
         patience: how long one run may wait for the DuckDB file.
         views: named views over the tables; each may use those before it.
     """
@@ -69,11 +68,7 @@ class Store:
         """Replace a partition with `rows`, which are in key order.
 
         Args:
-            table: the declaration.
-            partition: slug key.
             rows: tables or batches of the declared schema.
-            provenance: what goes into the manifest.
-            exclusions: rows that were seen but not kept.
             staging: a folder from `lake.staging`; None makes a new one.
 
         Raises:
@@ -101,8 +96,6 @@ class Store:
         """Replace a partition with the union of its rows and `rows`, by key, under the partition's lock.
 
         Args:
-            table: the declaration.
-            partition: slug key.
             rows: in key order, each key once.
             provenance: of the new rows; inputs of the old ones are kept beside them.
             prefer: `old` or `new`, whose row is kept if both have the key.
@@ -230,12 +223,7 @@ class Store:
             return self.lake.collect_garbage(self.database.shown_versions())
 
     def ask(self, query: str, *names: str) -> list[dict[str, Any]]:
-        """Return the rows of a query over the lake's files.
-
-        Args:
-            query: SQL.
-            names: the tables and views that it uses.
-        """
+        """Return the rows of a query over the lake's files."""
         rows: list[dict[str, Any]] = self.query(query, *names).to_pylist()
         return rows
 
@@ -313,6 +301,12 @@ class Store:
 def inputs_of(version: Version) -> dict[str, str]:
     """Return what a version was made from: digests by the name of the file or table, from its manifest."""
     return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
+
+
+def settings_of(version: Version) -> dict[str, Any]:
+    """Return the settings with which a version was made, from its manifest; none if it has no manifest."""
+    rows = version.side_rows(MANIFEST.name)
+    return dict(json.loads(rows[0]["settings"])) if rows and rows[0]["settings"] else {}
 
 
 def is_of_present_code(version: Version, table: Table) -> bool:

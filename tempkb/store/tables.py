@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tempkb.errors import ContractError
@@ -81,14 +81,11 @@ class Table:
 
     Attributes:
         name: plural noun; also the Dagster asset key and the DuckDB name.
-        meaning: one sentence for people.
         columns: in file order.
         key: columns that identify a row; files are in this order and no value repeats.
-        family: what it is made for.
         partitioned_by: what one partition holds, in words (`window`, `dump`, `quarter of the revision`).
         partition_columns: columns with one value in all rows of a partition, which differs between partitions.
         persist: `table` copies rows into DuckDB, `view` lets DuckDB read the lake's files.
-        rules: what must be true of each row.
         row_group_rows: rows of one Parquet row group; small for bulk text.
         code_version: raised when the same input would give other rows; partitions with another version are stale.
         tells_of_a_run: its rows describe one run, so a lost partition cannot be built again.
@@ -156,6 +153,15 @@ class Table:
             return table.cast(self.schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
             raise ContractError(f"table {self.name!r}: {error}. Nothing was written.") from None
+
+
+# What the tables of a family have in common, where several rooms have such tables.
+table_of_dumps = partial(Table, family=Family.DUMP, partitioned_by="dump", partition_columns=("dump_id",))
+table_of_windows = partial(Table, family=Family.WINDOW, partitioned_by="window", partition_columns=("window_start",))
+table_of_quarters = partial(
+    Table, family=Family.WINDOW, partitioned_by="quarter of the revision", partition_columns=("quarter",)
+)
+table_of_releases = partial(Table, family=Family.RELEASE, partitioned_by="release", partition_columns=("release",))
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,7 @@ class Verified:
 
     Attributes:
         whole: versions whose files all have the right checksums, in order, by table.
-        faults: what is damaged.
         files: number of files that were read, pointers and side files included.
-        bytes: their size in all.
     """
 
     whole: dict[str, list[Version]] = field(default_factory=dict)
@@ -31,10 +29,7 @@ def verify_lake(
     """Read every file of the current versions; damage is noted, so that the partition counts as absent.
 
     Args:
-        lake: to be read.
-        tables: names of the tables to verify.
         since: only partitions whose pointer was written on that day (UTC) or later; None: all.
-        at: called with the number of bytes that were read.
     """
     verified = Verified()
     for table in tables:

@@ -14,7 +14,6 @@ def visible(text: str, keep: str = "") -> str:
     r"""Return a text with its control and format characters as escapes.
 
     Args:
-        text: from anywhere.
         keep: characters to keep as they are, such as a newline in a message of several lines.
 
     >>> print(visible("red \x1b[31m, turned \u202e, a\nb"))

@@ -59,8 +59,6 @@ class Report:
     """The result of reading a dump.
 
     Attributes:
-        versions: what was written, by table name.
-        tallies: counts by file name.
         n_repeated: items that occurred again; the first occurrence is used.
         warning: what is suspicious about the dump's day; empty if nothing is.
     """

@@ -63,7 +63,6 @@ def close(connection: duckdb.DuckDBPyConnection, classes: Sequence[str]) -> None
     They end because a class is added once only, at its smallest depth.
 
     Args:
-        connection: where the table is made.
         classes: QIDs of the classes; these have depth 0.
     """
     connection.execute("CREATE OR REPLACE TEMP TABLE below (entity_id VARCHAR, class_id VARCHAR, depth SMALLINT)")

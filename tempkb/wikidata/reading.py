@@ -32,7 +32,6 @@ class Tally:
         lines: lines, or documents, that are not empty.
         passed_over: of these, entities that the prefilter skipped.
         damaged: lines that are not an entity: (number, what is wrong), the first few.
-        n_damaged: number of such lines.
         missing: ids that do not exist, according to the file.
         redirects: requested id -> id of the entity that was returned.
         modified: time of the newest change of the decoded entities; empty if none is given.
@@ -73,7 +72,6 @@ def read_entities(
         languages: codes of the languages whose labels and aliases are decoded.
         wanted: an entity is decoded only if its line contains one of these; empty for all.
         tally: is updated while reading; `damage` says where a file ended early.
-        progress: is updated while reading.
 
     Raises:
         SourceError: the file does not exist, or contains no entity.

@@ -78,7 +78,6 @@ def intervals_of(qualifiers: Qualifiers, unreadable: list[str]) -> list[Interval
     as many starts as ends; otherwise each start lasts until the next end or start.
 
     Args:
-        qualifiers: the qualifiers of a dated statement.
         unreadable: receives a line for every time that cannot be read.
     """
     if qualifiers.start is UNSET and qualifiers.end is UNSET:

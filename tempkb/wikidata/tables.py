@@ -1,5 +1,7 @@
 """Declares the room's tables: entities, facts with dates, origins, classes, and late edits."""
 
+from functools import partial
+
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, FLOAT64, INT16, INT32, INT64, STRING, list_of, struct_of
@@ -15,9 +17,11 @@ _PRECISIONS = "'day', 'month', 'year', 'decade', 'century'"
 _KINDS = "'value', 'somevalue', 'novalue', 'absent', 'unreadable'"
 _KIND = "value (a date), somevalue (unknown), novalue (explicitly none), absent (not given) or unreadable"
 
+_table = partial(Table, family=Family.ENTITIES, partitioned_by="dump", partition_columns=("dump_id",))
+
 LABELS = struct_of(("language", STRING), ("label", STRING), ("aliases", list_of(STRING)))
 
-WIKIDATA_ENTITIES = Table(
+WIKIDATA_ENTITIES = _table(
     name="wikidata_entities",
     meaning="Items that have a page in the wiki (or all items, by a setting), as a Wikidata dump describes them.",
     columns=(
@@ -39,13 +43,10 @@ WIKIDATA_ENTITIES = Table(
         Column("ended_property", STRING, "P570 (date of death) or P576 (dissolved)"),
     ),
     key=("entity_id",),
-    family=Family.ENTITIES,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
     code_version="2",
 )
 
-FACTS = Table(
+FACTS = _table(
     name="facts",
     meaning="Statements with an item as value and with dates: one row for each interval in which a statement holds.",
     columns=(
@@ -69,9 +70,6 @@ FACTS = Table(
         _RANK,
     ),
     key=("fact_id", "interval_no"),
-    family=Family.ENTITIES,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
     rules=(
         Rule(
             "known_words",
@@ -90,7 +88,7 @@ FACTS = Table(
     code_version="2",
 )
 
-UNDATED_STATEMENTS = Table(
+UNDATED_STATEMENTS = _table(
     name="undated_statements",
     meaning="Statements without a date whose subject and relation also have dated ones. They are not in facts.",
     columns=(
@@ -105,12 +103,9 @@ UNDATED_STATEMENTS = Table(
         Column("contradicts", BOOL, "true if no dated statement has this object, so that they contradict it"),
     ),
     key=("fact_id",),
-    family=Family.ENTITIES,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
 )
 
-ENTITY_ORIGINS = Table(
+ENTITY_ORIGINS = _table(
     name="entity_origins",
     meaning="When items began to exist: the earliest of their dates by ECBD's six properties of origin.",
     columns=(
@@ -130,12 +125,9 @@ ENTITY_ORIGINS = Table(
         Column("extended_property", STRING, "property of that date"),
     ),
     key=("entity_id",),
-    family=Family.ENTITIES,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
 )
 
-ENTITY_CLASSES = Table(
+ENTITY_CLASSES = _table(
     name="entity_classes",
     meaning="The classes of items (P31), and those classes of the setting `classes` that are above them (P279).",
     columns=(
@@ -147,12 +139,9 @@ ENTITY_CLASSES = Table(
         Column("depth", INT16, "steps of P279 from the nearest of its own classes; 0 for its own classes"),
     ),
     key=("entity_id", "class_id"),
-    family=Family.ENTITIES,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
 )
 
-SUBCLASSES = Table(
+SUBCLASSES = _table(
     name="subclasses",
     meaning="The edges of the class tree (P279), of all items: a class and a class directly above it.",
     columns=(
@@ -163,12 +152,9 @@ SUBCLASSES = Table(
         Column("above_id", STRING, "class that it is a subclass of"),
     ),
     key=("class_id", "above_id"),
-    family=Family.ENTITIES,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
 )
 
-LATE_EDITS = Table(
+LATE_EDITS = _table(
     name="late_edits",
     meaning="For each window, the differences between what this dump and the first dump after the window say about it. "
     "Only days within the window are compared.",
@@ -192,9 +178,6 @@ LATE_EDITS = Table(
         Column("is_provisional", BOOL, "true if the dump is less than 90 days past the window's end"),
     ),
     key=("window_start",),
-    family=Family.ENTITIES,
-    partitioned_by="dump",
-    partition_columns=("dump_id",),
     code_version="2",
 )
 

@@ -36,7 +36,6 @@ class Span:
     Attributes:
         first: the first of these days, in days since 1970-01-01.
         end: the day after the last of them, likewise.
-        precision: the precision of the value.
     """
 
     first: int

@@ -100,8 +100,6 @@ def read_article(
     """Read a wikitext; never raises, whatever it contains.
 
     Args:
-        wikitext: as stored.
-        site: namespaces and language of the wiki.
         day: when the revision was saved, for ages; None leaves them out.
         dropped_sections: headings, in lower case, whose sections are left out;
             None uses those of `words.toml`: references, external links, see also.

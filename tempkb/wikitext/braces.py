@@ -152,8 +152,6 @@ def split_arguments(text: str, braces: Braces, write: Callable[[Braces], str]) -
     """Return the arguments of a template, its own name as the first; signs inside links and other braces separate none.
 
     Args:
-        text: the whole text.
-        braces: the template in it.
         write: returns the replacement of the braces inside.
     """
     start, end = braces.start + braces.width, braces.end - braces.width

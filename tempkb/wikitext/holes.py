@@ -89,7 +89,6 @@ def take_out(line: str, edges: Sequence[int]) -> tuple[str, list[int], list[tupl
     """Remove the markers from a line of readable text.
 
     Args:
-        line: with markers.
         edges: where links begin and end, alternating and in order; none is inside a marker.
 
     Returns:

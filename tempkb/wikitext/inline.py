@@ -70,7 +70,6 @@ class Inline:
     """Reads blocks of one wiki.
 
     Args:
-        site: its namespaces.
         literal: returns the text of a marker.
         language: of the wiki, such as `en`; decides which letters after a link belong to it.
 

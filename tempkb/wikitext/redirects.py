@@ -17,7 +17,6 @@ class Redirect:
     """The target of a redirect.
 
     Attributes:
-        target: the page.
         section: the named part of it, with entities and percent signs decoded and underscores as blanks; None if the
             redirect is to the page as a whole.
     """

@@ -34,10 +34,6 @@ def tidy(text: str, positions: Sequence[int]) -> tuple[str, list[int], set[int]]
     holds indices of positions: those inside parentheses that held
     nothing else, with a blank before them where the script has blanks.
 
-    Args:
-        text: a line of readable text.
-        positions: in any order.
-
     >>> tidy("Paris ( ;  French: Paris )  is , here", [19, 24])
     ('Paris (French: Paris) is, here', [15, 20], set())
     >>> tidy("The sum of  and  is f() (, ).", [11, 16, 22, 25])

@@ -10,10 +10,10 @@ from tempkb.definitions import assets_of, checks_of
 from tempkb.mentions.checking import NOT_COUNTED, PRIORS_THAT_DO_NOT_ADD_UP, misplaced_surfaces
 from tempkb.mentions.room import ROOM
 from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
-from tempkb.revisions.origins import inputs_of, settings_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.promises import broken
+from tempkb.store.store import inputs_of, settings_of
 from tempkb_tests.mentions.test_building import build_all
 from tempkb_tests.revisions.builds import export, page, revision
 

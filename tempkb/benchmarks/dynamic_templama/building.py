@@ -68,8 +68,6 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
     """Add the number of tokens of each answer of a release to `answer_tokens`.
 
     Args:
-        store: the store with the release.
-        release: a release that is built.
         tokenizer: a `tokenizer.json`; no code in it is run.
 
     Raises:

@@ -66,11 +66,8 @@ class _Classified(NamedTuple):
     """The changes of some things by a rule.
 
     Attributes:
-        change: codes of their changes.
-        role: codes of their roles.
         partner: the things with which they are paired; -1 for none.
         partner_window: numbers of the windows with the partners' rows, if there is a partner.
-        has_row: whether a thing has a row.
     """
 
     change: Numbers
@@ -86,8 +83,6 @@ def make_changes(
     """Return the changes from one window to the next, in key order.
 
     Args:
-        study: the release's spells.
-        release: the release.
         before: a window of the release.
         window: the window after it.
         handovers: the release's handovers; None for the rule `sets`.

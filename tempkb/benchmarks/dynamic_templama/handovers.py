@@ -31,7 +31,6 @@ class Handovers:
     """The handovers of a release, over all time, so that the edges of the study change none.
 
     Attributes:
-        stays: the stays of the release.
         took_from: for each stay, the stay from which it took over; -1 for none.
         gave_to: for each stay, the stay that took over from it; -1 for none.
     """

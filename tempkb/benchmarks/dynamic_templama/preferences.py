@@ -63,7 +63,6 @@ class Aggregate(NamedTuple):
     """An aggregate over changes.
 
     Attributes:
-        name: of the aggregate.
         value: SQL of a change's value.
         known: SQL that is null where the change does not count.
         metric: what the value measures.

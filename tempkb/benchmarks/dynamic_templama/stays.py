@@ -78,7 +78,6 @@ def number_windows(days: Numbers, granularity: Granularity) -> Numbers:
 
     Args:
         days: days since 1970-01-01.
-        granularity: the length of the windows.
     """
     if granularity is Granularity.WEEK:
         return (days.astype(np.int64) + _DAYS_INTO_WEEK) // 7

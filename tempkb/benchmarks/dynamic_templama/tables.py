@@ -11,31 +11,28 @@ from tempkb.benchmarks.fact_queries.tables import (
     SUBJECT,
     WINDOW,
     fact_prompts_table,
+    table_of_release_windows,
 )
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import Column, Rule, table_of_releases
 from tempkb.store.types import DATE, INT32, STRING, list_of
 
-_OF_WINDOW = "release and window"
 _CHANGES = "'unchanged', 'updated', 'new', 'deleted', 'undatable'"
 _ROLES = "'arriving', 'leaving'"
 ARRIVALS = "role IS DISTINCT FROM 'leaving'"
 """SQL condition that counts an update once: of its two rows, the one of the arriving object."""
 _DETAILS = "'extended', 'reduced', 'replaced', 'appeared', 'vanished', 'returning'"
 
-DYNAMIC_TEMPLAMA_QUERIES = Table(
+DYNAMIC_TEMPLAMA_QUERIES = table_of_release_windows(
     name="dynamic_templama_queries",
     meaning="The queries of DynamicTempLAMA: one for each subject, relation and window, with all its answers.",
     columns=QUERY_COLUMNS,
     key=("query_id",),
-    family=Family.RELEASE,
-    partitioned_by=_OF_WINDOW,
-    partition_columns=("release", "window_start"),
     rules=QUERY_RULES,
     code_version="2",
 )
 
-DYNAMIC_TEMPLAMA_CHANGES = Table(
+DYNAMIC_TEMPLAMA_CHANGES = table_of_release_windows(
     name="dynamic_templama_changes",
     meaning="How each answer changed from the window before, by subject, relation and object.",
     columns=(
@@ -75,9 +72,6 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
         Column("n_times", INT32, "how often the row counts: once, or by the released rule as often as it is listed"),
     ),
     key=("subject_id", "relation", "object_id"),
-    family=Family.RELEASE,
-    partitioned_by=_OF_WINDOW,
-    partition_columns=("release", "window_start"),
     rules=(
         Rule(
             "known_words",
@@ -94,7 +88,7 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
     code_version="2",
 )
 
-ANSWER_TOKENS = Table(
+ANSWER_TOKENS = table_of_releases(
     name="answer_tokens",
     meaning="The number of tokens of a release's answers, by tokenizer. A masked language model fills one mask per "
     "token.",
@@ -109,9 +103,6 @@ ANSWER_TOKENS = Table(
         Column("n_tokens", INT32, "number of its tokens after a space, as within a sentence"),
     ),
     key=("tokenizer", "object_id"),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
 )
 
 DYNAMIC_TEMPLAMA_PROMPTS = fact_prompts_table("dynamic_templama", "DynamicTempLAMA", VARIANTS)

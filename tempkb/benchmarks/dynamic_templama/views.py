@@ -29,12 +29,7 @@ def split_shares(source: str) -> str:
 
 
 def share_lost(kept: str, of: str) -> str:
-    """Return the SQL of the percentage that a filter loses.
-
-    Args:
-        kept: SQL of the total with the filter.
-        of: SQL of the total without it.
-    """
+    """Return the SQL of the percentage that a filter loses."""
     return f"round(100.0 * (1 - {kept} / nullif({of}, 0)), 1)"
 
 

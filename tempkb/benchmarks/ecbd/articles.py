@@ -14,9 +14,6 @@ class Article:
     """An article with what is needed to find its sentences.
 
     Attributes:
-        page_id: its number.
-        title: its title.
-        text: its readable text.
         paragraphs: (kind, start, end); kind is prose or list.
         links: (start, end, target title) of the links to other articles.
         own_titles: its title and the titles that redirect to it.
@@ -38,9 +35,7 @@ class Sighting(NamedTuple):
     """A sentence with a name of its article's entity, which the filters of sentences check.
 
     Attributes:
-        article: the article with the sentence.
         place: place of the sentence in the article's text.
-        sentence: its text.
         mentions: places of the mentions of the article's entity, in the sentence.
         matches: names of any entity inside the sentence, with places in the article's text.
         kept: sentences of the article that were kept so far.

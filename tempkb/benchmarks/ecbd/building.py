@@ -56,12 +56,6 @@ def write_release(store: Store, release: Release, log: Log, warn: Log) -> None:
 
     The caller withdraws the release if this fails, or if a promise is broken.
 
-    Args:
-        store: the store of sources and release.
-        release: the requested release.
-        log: receives lines about the progress.
-        warn: receives warnings for people.
-
     Raises:
         DesignError: the design does not fit the home, or no item is left.
         ContractError: a source is not built.

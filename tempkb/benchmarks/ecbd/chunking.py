@@ -24,8 +24,6 @@ class Chunk(NamedTuple):
     """A noun phrase: half-open range of code points of its sentence.
 
     Attributes:
-        is_proper: whether it is a name.
-        is_pronoun: whether it consists of pronouns.
         is_cut: whether it looks like a part of a larger phrase, or not like a noun phrase (`cutting.py`).
     """
 
@@ -41,7 +39,6 @@ class Chunker(Protocol):
 
     Attributes:
         name: program, model and version, for the tables.
-        n_parsed: number of sentences parsed so far.
     """
 
     name: str
@@ -59,7 +56,6 @@ def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], N
         choice: `spacy`, `textblob` or `auto`. `auto` is spaCy; if its model is not installed or is for another
             language, the bundled chunker for English, and no chunker (random spans only) for other languages.
         model: name or folder of a spaCy pipeline.
-        language: code of the texts' language.
         warn: receives a message if the bundled chunker is used, or none.
 
     Raises:

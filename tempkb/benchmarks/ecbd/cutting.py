@@ -16,7 +16,6 @@ class Token(NamedTuple):
     """A word or punctuation mark of a sentence.
 
     Attributes:
-        text: its text.
         tag: universal part of speech (NOUN, PROPN, ADJ, CCONJ, ...).
         start: offset of its first code point in the sentence.
     """

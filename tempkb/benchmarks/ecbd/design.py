@@ -213,9 +213,7 @@ def make_design(
     """Return a design from a preset and changes given as text.
 
     Args:
-        preset: `tempkb`, `paper`, `paper_2021`, `ecbd_compat` or `small`.
         windows: `A..B`: the entities originate in [A, B).
-        cut: the cut whose snapshot has the texts.
         dump_id: Wikidata dump; empty for popular pages only.
         popular: the number of popular entities, or a file that lists pages; empty for the preset's value.
         changes: hyperparameter -> value as people type it, such as `{"min_words": "300"}`.

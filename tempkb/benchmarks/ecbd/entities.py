@@ -39,11 +39,6 @@ def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design, langu
     Needs the views `snapshot`, `texts` and `popularity` of the cut, and, if the design
     has a dump, its `entities`, `origins`, `classes` and `subclass_edges`.
 
-    Args:
-        connection: where these are.
-        design: the release's design.
-        language: code of the wiki's language, in which titles of list pages are recognised.
-
     Raises:
         DesignError: the design has a dump, and no article has an item.
     """

@@ -34,7 +34,6 @@ def count_forms(sentence: str, mention: str, language: str = "en") -> int:
     """Return how often a sentence contains a mention as a word in any form, also in compounds.
 
     Args:
-        sentence: the sentence.
         mention: a name; an article at its beginning is ignored.
         language: code of their language; plurals follow English spelling in all languages.
 
@@ -46,10 +45,6 @@ def count_forms(sentence: str, mention: str, language: str = "en") -> int:
 
 def gives_away(answer: str, mention: str) -> bool:
     """Return whether an answer contains a mention or its plural, whatever punctuation is between their words.
-
-    Args:
-        answer: the text that is masked.
-        mention: a name with a letter or digit.
 
     >>> gives_away("a spider man legend", "Spider-Man"), gives_away("a manly legend", "Man")
     (True, False)

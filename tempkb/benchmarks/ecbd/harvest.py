@@ -26,8 +26,6 @@ class Kept:
     """A sentence that is kept.
 
     Attributes:
-        place: its place in the article's text.
-        text: its text.
         mention: place of the mention in the sentence.
         kind: kind of the name that is used as mention.
     """
@@ -44,7 +42,6 @@ class Harvest:
 
     Attributes:
         definition: sentences of its first paragraph; empty if there is none.
-        kept: sentences that are kept.
         left_out: counts of the other sentences, by reason.
     """
 
@@ -58,10 +55,6 @@ class Harvester:
     """The rules of a release.
 
     Attributes:
-        finder: finds the names of all entities.
-        split: splits paragraphs into sentences.
-        filters: filters of sentences.
-        lists: whether list items are used too.
         rules: `tempkb` or `released`: how mentions are found.
     """
 

@@ -61,7 +61,6 @@ def prompt_rows(items: pa.RecordBatch, left_out: LeftOut) -> pa.Table:
 
     Args:
         items: rows of `ecbd_cloze` in key order.
-        left_out: counts the variants that items do not have.
     """
     names = items.column("cloze_id").to_pylist()
     columns = [items.column(name).to_pylist() for name in (*_TEXTS, *_PLACES)]
@@ -107,7 +106,6 @@ def prompts_of_record(record: ClozeRecord | ProbeRecord, others: str | None = No
     """Return a released record in its variants; without the noun phrases of the release, there is no `no_ent_chunk`.
 
     Args:
-        record: a released record with one answer.
         others: first sentence about another entity, for `random_definition`; None if there is none.
 
     Raises:

@@ -19,14 +19,7 @@ _AT_A_TIME = 1 << 21  # scores, of 8 bytes each
 
 @dataclass(frozen=True)
 class Item:
-    """An item that needs a definition of another entity.
-
-    Attributes:
-        cloze_id: its name.
-        page_id: number of its own entity's article.
-        answer: the masked text.
-        mention: the text that mentions the entity.
-    """
+    """An item that needs a definition of another entity."""
 
     cloze_id: str
     page_id: int
@@ -40,7 +33,6 @@ def choose_definitions(items: Sequence[Item], pool: Sequence[tuple[int, str]], s
     Args:
         items: the items of one window and split.
         pool: (page number, definition) of all entities of that window and split.
-        seed: the release's seed.
     """
     if len(pool) < 2:
         return [None] * len(items)

@@ -27,11 +27,9 @@ class ClozeRecord:
     Attributes:
         ex_id: title, page, sentence and span; not unique across the kinds of spans in the released data.
         masked_sentence: the sentence with the mask in place of the answer.
-        answer: the masked text.
         span_type: NP-COMMON, NP-PROPER or RANDOM.
         definition: sentences of the article's first paragraph; the first one is used.
         year: the year of origin, or `popular`.
-        mention: the text that mentions the entity.
         mention_tokens: half-open range of spaCy's tokens.
     """
 
@@ -90,7 +88,6 @@ class ProbeRecord:
         ex_id: as in the nine fields.
         definition: first sentence of the article, with a mask.
         definition_answer: the text in place of that mask.
-        category: the entity's category.
         classes: the entity's classes as "label (Qid)"; a single text in some released files.
         mention: the text that mentions the entity in the probe.
         probe: a sentence with a mask.
@@ -156,10 +153,6 @@ _Record = TypeVar("_Record", ClozeRecord, ProbeRecord)
 
 def read_records(path: Path, read: Callable[[Mapping[str, Any]], _Record]) -> Iterator[_Record]:
     """Yield the records of a file of JSON lines, or of a single JSON object.
-
-    Args:
-        path: the file.
-        read: `cloze_record` or `probe_record`.
 
     Raises:
         SourceError: a line is not such a record; the message names the file, the line and what is wrong.

@@ -21,7 +21,6 @@ def released_mentions(sentence: str, names: Iterable[str]) -> list[Place]:
     """Return the mention of an entity in a sentence: the first of its names that occurs once; empty if none does.
 
     Args:
-        sentence: the sentence.
         names: the entity's names, the title first. Unlike in the released code they
             are not patterns, so "C++" is searched for as it is.
     """

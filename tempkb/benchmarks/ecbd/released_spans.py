@@ -22,12 +22,7 @@ _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 
 class Tokens:
-    """A sentence in spaCy's tokens, without a model.
-
-    Args:
-        sentence: the sentence.
-        language: code of the language whose rules are used.
-    """
+    """A sentence in spaCy's tokens, without a model."""
 
     def __init__(self, sentence: str, language: str = "en") -> None:
         self.sentence = sentence

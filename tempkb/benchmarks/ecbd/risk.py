@@ -25,11 +25,8 @@ def count_elsewhere(
     Needs the views and tables of `choose_entities` and `mentions` of the cut.
 
     Args:
-        connection: where these are.
-        finder: finds all names.
         names: names by the page number of the entity's article.
         n: number of articles to read, chosen by hash.
-        seed: the release's seed.
 
     Returns:
         The counts above zero, and the number of articles that were read.
@@ -74,7 +71,6 @@ def is_risky(name: Name, n_elsewhere: int, n_read: int, share: float) -> bool:
     """Return whether a name is so common elsewhere that it may mean something else.
 
     Args:
-        name: a name of an entity.
         n_elsewhere: number of articles that contain it and do not link to the entity.
         n_read: number of articles that were read.
         share: the share of the articles from which on a name is risky.

@@ -21,12 +21,6 @@ def select_items(connection: duckdb.DuckDBPyConnection, design: Design, folder: 
     """Make the tables `items` and `random_definitions(cloze_id, random_definition_page_id)`.
 
     Needs `chosen` and the views `spans` and `entities_read`.
-
-    Args:
-        connection: where these are.
-        design: the release's design.
-        folder: the folder for intermediate files.
-        note: receives what is left out: reason, number, example.
     """
     _split(connection, design)
     _cap(connection, design, note)

@@ -37,12 +37,7 @@ _ARTICLES = 200
 
 @dataclass
 class Sources:
-    """The tables from which a release is made.
-
-    Attributes:
-        window: the window that ends at the cut.
-        versions: all versions that are read, for the manifest.
-    """
+    """The tables from which a release is made."""
 
     window: Window
     versions: list[Version]
@@ -138,7 +133,6 @@ def read_articles(
     Needs the table `chosen` and the views of `view_sources`.
 
     Args:
-        connection: where these are.
         names: the names of the entity, in order, by page number.
     """
     own_titles = titles_that_lead_to(connection)

@@ -20,8 +20,6 @@ def spans_of(row: Mapping[str, Any], design: Design, language: str) -> Iterator[
 
     Args:
         row: page_id, sentence_start_char, sentence, the mention's offsets and the chunks.
-        design: the release's design.
-        language: code of the texts' language.
     """
     sentence = row["sentence"]
     mention = Place(row["mention_start_char"], row["mention_end_char"])

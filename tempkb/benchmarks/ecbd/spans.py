@@ -31,7 +31,6 @@ class Span(NamedTuple):
     Attributes:
         kind: np or random.
         np_type: PROPER or COMMON; None for random spans.
-        n_words: number of its words.
         distance: words from the mention to its first word, 1 for the next word; negative before the mention.
     """
 
@@ -64,14 +63,7 @@ class Limits:
 
 
 class Reach:
-    """The words of a sentence, with their distances from the mention.
-
-    Args:
-        sentence: the text.
-        mention: where the entity is mentioned.
-        limits: the limits of spans.
-        language: code of the sentence's language.
-    """
+    """The words of a sentence, with their distances from the mention."""
 
     def __init__(self, sentence: str, mention: Place, limits: Limits, language: str = "en") -> None:
         self.sentence, self.words, self.limits, self._language = sentence, words_of(sentence), limits, language

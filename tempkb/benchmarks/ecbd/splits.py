@@ -14,7 +14,6 @@ def split_entities(entities: Iterable[tuple[int, str]], dev_share: float, seed: 
     Args:
         entities: (page number, stratum); the stratum is the origin window, or `popular`.
         dev_share: share of each stratum that is dev.
-        seed: the release's seed.
     """
     strata: dict[str, list[int]] = {}
     for page, stratum in entities:

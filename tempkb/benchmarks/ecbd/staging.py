@@ -58,13 +58,7 @@ STAGED_SPANS = pa.schema(
 
 
 class Staged:
-    """A file that is written row by row.
-
-    Args:
-        path: the file.
-        schema: the rows' schema.
-        done: called when the file is complete.
-    """
+    """A file that is written row by row."""
 
     def __init__(self, path: Path, schema: pa.Schema, done: Callable[[], None]) -> None:
         self._schema, self._done = schema, done

@@ -3,7 +3,7 @@
 from tempkb.benchmarks.ecbd.variants import VARIANTS
 from tempkb.benchmarks.prompting import prompts_table
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table, table_of_releases
 from tempkb.store.types import BOOL, DATE, INSTANT, INT32, INT64, STRING, list_of, struct_of
 
 RELEASE = Column("release", STRING, "name of the release")
@@ -47,7 +47,7 @@ NAME = struct_of(("name", STRING), ("kind", STRING), ("n_articles_elsewhere", IN
 CLASS = struct_of(("class_id", STRING), ("label", STRING))
 CHUNK = struct_of(("start_char", INT32), ("end_char", INT32), ("is_proper", BOOL), ("is_cut", BOOL))
 
-ECBD_RELEASES = Table(
+ECBD_RELEASES = table_of_releases(
     name="ecbd_releases",
     meaning="Releases of ECBD with their designs. The row is written last, when the release is built.",
     columns=(
@@ -64,12 +64,9 @@ ECBD_RELEASES = Table(
         Column("design", STRING, "the design as JSON"),
     ),
     key=("release",),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
 )
 
-ECBD_ENTITIES = Table(
+ECBD_ENTITIES = table_of_releases(
     name="ecbd_entities",
     meaning="The entities of a release, with their dates of origin and their names.",
     columns=(
@@ -100,9 +97,6 @@ ECBD_ENTITIES = Table(
         Column("n_random_spans", INT32, "number of items with a random span"),
     ),
     key=("page_id",),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
     rules=(
         Rule("known_subset", "the subset is odie or popular", "subset NOT IN ('odie', 'popular')"),
         Rule(
@@ -118,7 +112,7 @@ ECBD_ENTITIES = Table(
     ),
 )
 
-ECBD_SENTENCES = Table(
+ECBD_SENTENCES = table_of_releases(
     name="ecbd_sentences",
     meaning="The sentences of a release, each of which mentions its entity once, with their noun phrases.",
     columns=(
@@ -145,9 +139,6 @@ ECBD_SENTENCES = Table(
         ),
     ),
     key=("page_id", "sentence_start_char"),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
     rules=(
         Rule(
             "mention_is_there",

@@ -42,7 +42,6 @@ def prompt_of(
             "the the entity" may arise; `no_ent_chunk`, the noun phrase around the
             mention (the paper's sensitivity test); `definition` and
             `random_definition`, a sentence before it.
-        sentence: the whole sentence.
         mention: where the entity is mentioned in it.
         answer: where the span is; it does not overlap the mention.
         definition: first sentence about the entity.

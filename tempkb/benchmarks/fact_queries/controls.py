@@ -37,9 +37,7 @@ class Control(NamedTuple):
     """A control of a change.
 
     Attributes:
-        change: the change.
         drawn: the change of another subject whose objects are asked in place of its own.
-        window: the window of the drawn change.
     """
 
     change: Change
@@ -63,11 +61,7 @@ class _Pool:
 
 @dataclass
 class Controls:
-    """Draws controls, window by window; keeps the changes of the windows so far.
-
-    Args:
-        seed: the seed of the draws.
-    """
+    """Draws controls, window by window; keeps the changes of the windows so far."""
 
     seed: int
     _pools: dict[str, list[_Pool]] = field(default_factory=dict)
@@ -82,12 +76,7 @@ class Controls:
             self._pools.setdefault(relation, []).append(_Pool(window, own, hashes))
 
     def draw(self, changes: Iterable[Change], known: "Known") -> Iterator[Control]:
-        """Yield the controls of changes of the last window; a change for which no other fits has none.
-
-        Args:
-            changes: the changes.
-            known: the objects of the changes' subjects.
-        """
+        """Yield the controls of changes of the last window; a change for which no other fits has none."""
         by_relation: dict[str, list[Change]] = {}
         for one in sorted(changes):
             by_relation.setdefault(one.relation, []).append(one)

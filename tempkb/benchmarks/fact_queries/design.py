@@ -209,11 +209,7 @@ def make_design(
     """Return a design from a preset and changes given as text.
 
     Args:
-        benchmark: `templama` or `dynamic_templama`.
-        preset: `tempkb`, `paper` or `small`.
-        dump_id: Wikidata dump.
         windows: `A..B`, windows whose start lies in [A, B).
-        granularity: `week`, `month`, `quarter` or `year`.
         templates: names of sets, and CSV files; empty for the benchmark's own set.
         changes: hyperparameter -> value as people type it, such as `{"max_subjects": "50"}`.
 

@@ -24,11 +24,7 @@ from tempkb.store.tables import Table
 
 
 def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mapping[str, Any]], None]:
-    """Return a function that writes the files of the released layout: one per split, with one query per line.
-
-    Args:
-        queries: the benchmark's table of queries.
-    """
+    """Return a function that writes the files of the released layout: one per split, with one query per line."""
 
     def write(store: Store, release: Release, out: ExportFolder, _options: Mapping[str, Any]) -> None:
         versions = store.lake.versions(queries.name, partitions_of_release(store.lake, queries, release.name))
@@ -42,11 +38,7 @@ def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mappi
 
 
 def configs_of(tables: Tables) -> tuple[Config, ...]:
-    """Return what `datasets.load_dataset` gives of a benchmark of facts: queries, changes if it has any, and pairs.
-
-    Args:
-        tables: the benchmark's tables.
-    """
+    """Return what `datasets.load_dataset` gives of a benchmark of facts: queries, changes if it has any, and pairs."""
     queries = "a query with all its answers in a window"
     configs = [config_of_table("queries", tables.queries, queries, "split", "date")]
     if tables.changes is not None:

@@ -83,12 +83,7 @@ def spells_step(benchmark: str) -> Step:
 
 
 def queries_step(table: Table, title: str) -> Step:
-    """Return the step that writes the queries of every window of a release.
-
-    Args:
-        table: the benchmark's table of queries.
-        title: the benchmark's title.
-    """
+    """Return the step that writes the queries of every window of a release."""
 
     def build(store: Store, release: Release, log: Log, _options: Options) -> Built:
         build_queries(store, release, table, log)
@@ -112,11 +107,9 @@ def prompts_step(
     """Return the step that writes the prompts of every window of a release, which is its last one.
 
     Args:
-        tables: the benchmark's tables.
         sources: tables from which the prompts are made, besides subjects, spells and queries. They include what the
             step before writes, so that this one is the last: with several last steps, one would continue after another
             has withdrawn the release.
-        promises: further promises of the prompts.
         further: writes prompts that belong to no window.
     """
     prompts = tables.prompts
@@ -141,14 +134,7 @@ def prompts_step(
 
 
 def closing_of(store: Store, release: Release, queries: Table, further: Sequence[Grid] = ()) -> Closing:
-    """Return the closing screen of a release of facts: its queries by relation.
-
-    Args:
-        store: the home's store.
-        release: a release that is built.
-        queries: the benchmark's table of queries.
-        further: further grids of the benchmark.
-    """
+    """Return the closing screen of a release of facts: its queries by relation."""
     (row,) = plain_rows(store.read(FACT_RELEASES.name, release=release.name))
     rows_of_queries = store.read(queries.name, release=release.name)
     n_subjects = Counter(store.read(FACT_SUBJECTS.name, release=release.name)["relation"].to_pylist())

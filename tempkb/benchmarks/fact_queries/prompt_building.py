@@ -62,13 +62,7 @@ BLANK_NAME = "the name of the answer has no character that is not blank"
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a benchmark of facts.
-
-    Attributes:
-        queries: its queries.
-        prompts: its prompts.
-        changes: its changes; None if it has no such table.
-    """
+    """The tables of a benchmark of facts."""
 
     queries: Table
     prompts: Table
@@ -116,7 +110,6 @@ class _Read:
     """What was read of a window.
 
     Attributes:
-        window: the window.
         inputs: versions of what was read, by table and partition.
         changes: the changes of answers whose objects are both asked in the window.
         left_out: what cannot be asked, counted.

@@ -100,12 +100,7 @@ NOT_WRONG = f"""
 
 
 def promises_of_prompts(queries: Table, prompts: Table) -> tuple[Promise, ...]:
-    """Return the promises of the prompts of either benchmark.
-
-    Args:
-        queries: the benchmark's table of queries.
-        prompts: its table of prompts.
-    """
+    """Return the promises of the prompts of either benchmark."""
     both = {"queries": queries, "prompts": prompts}
     return (
         Promise(

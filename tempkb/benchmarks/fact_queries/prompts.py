@@ -46,7 +46,6 @@ def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
     """Return how models are asked about facts; objects are ranked, so every score includes what ends the object.
 
     Args:
-        prompts: the benchmark's table of prompts.
         variants: its variants, in the order of `VARIANTS`; further ones, which are not scored by default, follow.
     """
     return Prompting(
@@ -67,12 +66,7 @@ def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
 
 
 def forms_of(template: Template, subject: str) -> dict[str, Form]:
-    """Return a query in the variants that it has, without `dated`, which differs between windows.
-
-    Args:
-        template: the query's template.
-        subject: the subject's name in the query.
-    """
+    """Return a query in the variants that it has, without `dated`, which differs between windows."""
     other = template.ending_with_object()
     queries = {
         UNDATED: template.ask(subject),
@@ -92,10 +86,6 @@ def form_of(query: str) -> Form:
 def date_in_words(granularity: Granularity, label: str) -> str:
     """Return what precedes a dated query: TempLAMA's format, for windows of any length.
 
-    Args:
-        granularity: the length of the window.
-        label: the window's label.
-
     >>> date_in_words(Granularity.YEAR, "2019"), date_in_words(Granularity.QUARTER, "2019-Q1")
     ('year: 2019 ', 'quarter: 2019-Q1 ')
     """
@@ -107,7 +97,6 @@ def forms_of_query(query: str, relation: str, templates: Iterable[Template]) -> 
 
     Args:
         query: the text of the query, with one `_X_`.
-        relation: its relation.
         templates: templates, of which the first that fits is taken.
     """
     found = read_query(query, relation, templates)
@@ -118,8 +107,6 @@ def read_query(query: str, relation: str, templates: Iterable[Template]) -> tupl
     """Return the template and the subject's name of a query whose template is not recorded, as in released files.
 
     Args:
-        query: the text of the query.
-        relation: its relation.
         templates: templates, of which the first that fits is taken.
 
     Returns:

@@ -25,11 +25,7 @@ def make_queries(study: Study, texts: pa.Table, release: Release, window: Window
     DynamicTempLAMA it is two.
 
     Args:
-        study: the release's spells.
         texts: the result of `study.query_texts` for the release's templates.
-        release: the release.
-        window: one of its windows.
-        table: the declaration of the table of queries.
     """
     design = release.design
     spells = study.in_answer_order[study.holding(window, design.answers)[study.in_answer_order]]

@@ -24,10 +24,6 @@ def items_of(benchmark: str, queries: Table) -> Part:
     """Return on which days the answers of queries rest.
 
     An object that came back was right before, so its first spell counts; one without a known start may be of any age.
-
-    Args:
-        benchmark: its name.
-        queries: its table of queries.
     """
     return Part(
         f"""
@@ -64,12 +60,7 @@ def items_of(benchmark: str, queries: Table) -> Part:
 
 
 def facts_of(queries: Table, prompting: Prompting) -> Part:
-    """Return the scores of the answers of queries, by the first template of their relation.
-
-    Args:
-        queries: the benchmark's table of queries.
-        prompting: how models are asked about them.
-    """
+    """Return the scores of the answers of queries, by the first template of their relation."""
     prompts = prompting.table.name
     return Part(
         f"""

@@ -50,7 +50,6 @@ def records_of(rows: Iterable[Mapping[str, Any]], *, is_uniform: bool = False) -
     The `most_*` fields are written if a row has them.
 
     Args:
-        rows: the rows.
         is_uniform: whether answers without other names have `aliases`, too.
     """
     for row in rows:

@@ -87,7 +87,6 @@ def days_of(fact: Fact, first: date, last: date) -> tuple[date, date]:
     So an end of 2020 is 30 June 2020 in a study that ends in June.
 
     Args:
-        fact: the fact.
         first: first day of the study, for missing parts of the start.
         last: last day of the study, for missing parts of the end.
     """

@@ -30,11 +30,9 @@ class Study:
 
     Attributes:
         pairs: rows of `fact_subjects`, by subject and relation.
-        dump_date: day of the release's dump.
         pair, thing: pair and thing of each spell, int64 [spells].
         begins, ends: first day on which a spell may hold, and first on which it no longer can, in days since 1970.
         start_fineness, end_fineness: 5 day, 4 month, 3 year, 2 decade, 1 century; 0 without a date.
-        knows_start: whether the start of a spell is known.
         answer_order: position of a spell among the spells of its pair.
         answers: each spell's object with its names.
         members: (spell, certain from, certain to) of each statement.
@@ -124,8 +122,6 @@ def read_study(spells: Sequence[Path], subjects: Sequence[Path], releases: Seque
 
     Args:
         spells: files of `fact_spells`, in key order.
-        subjects: files of `fact_subjects`.
-        releases: files of `fact_releases`.
     """
     rows = read_parquet(list(spells))
     pairs = read_parquet(list(subjects)).sort_by([("subject_id", "ascending"), ("relation", "ascending")])

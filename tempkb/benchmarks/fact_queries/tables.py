@@ -1,10 +1,11 @@
 """Declares the tables that both benchmarks of facts share: releases, subjects and spells; and columns of queries."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from tempkb.benchmarks.prompting import prompts_table
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table, table_of_releases
 from tempkb.store.types import BOOL, DATE, INT16, INT32, INT64, STRING, list_of, struct_of
 
 RELEASE = Column("release", STRING, "name of the release")
@@ -20,7 +21,11 @@ DATED_ANSWER = struct_of(*ANSWER.fields, ("answer_age_days", INT32))
 MEMBER = struct_of(("fact_id", STRING), ("interval_no", INT16), ("certain_from", DATE), ("certain_to", DATE))
 _SPLITS = "'train', 'val', 'test'"
 
-FACT_RELEASES = Table(
+table_of_release_windows = partial(
+    Table, family=Family.RELEASE, partitioned_by="release and window", partition_columns=("release", "window_start")
+)
+
+FACT_RELEASES = table_of_releases(
     name="fact_releases",
     meaning="Releases of TempLAMA and DynamicTempLAMA with their designs.",
     columns=(
@@ -36,12 +41,9 @@ FACT_RELEASES = Table(
         Column("design", STRING, "the design as JSON, with the templates of all relations"),
     ),
     key=("release",),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
 )
 
-FACT_SUBJECTS = Table(
+FACT_SUBJECTS = table_of_releases(
     name="fact_subjects",
     meaning="The subjects of a release, by relation: the most popular ones of those with several objects.",
     columns=(
@@ -61,13 +63,10 @@ FACT_SUBJECTS = Table(
         SPLIT,
     ),
     key=("relation", "subject_id"),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
     rules=(Rule("known_split", "the split is train, val or test", f"split NOT IN ({_SPLITS})"),),
 )
 
-FACT_SPELLS = Table(
+FACT_SPELLS = table_of_releases(
     name="fact_spells",
     meaning="The spells in which a subject had an object: overlapping and adjacent facts are joined, gaps are kept.",
     columns=(
@@ -98,9 +97,6 @@ FACT_SPELLS = Table(
         Column("members", list_of(MEMBER), "the joined statements, each with the days on which it is certain"),
     ),
     key=("subject_id", "relation", "object_id", "spell_no"),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
     code_version="3",
     rules=(Rule("is_forward", "a spell ends after it begins", "valid_to <= valid_from AND end_kind <> 'released'"),),
 )
@@ -146,9 +142,6 @@ def fact_prompts_table(benchmark: str, title: str, variants: Mapping[str, str], 
     """Declare the table of the prompts of a benchmark of facts.
 
     Args:
-        benchmark: its name.
-        title: its name for people.
-        variants: meaning of each variant.
         further_items: what else `item_id` may be, in words.
     """
     return prompts_table(

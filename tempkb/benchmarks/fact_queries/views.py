@@ -30,12 +30,7 @@ VIEWS = (INVERSE_FACTS, FACT_SCORES, DATE_PAIRS, DATE_RESULTS)
 
 
 def shares_of_splits(name: str, queries: str) -> View:
-    """Return the view of the sizes of a benchmark's splits.
-
-    Args:
-        name: the view's name.
-        queries: the name of the benchmark's table of queries.
-    """
+    """Return the view of the sizes of a benchmark's splits."""
     return View(
         name=name,
         meaning="The sizes of the splits by relation and window. They vary, because subjects are drawn, not queries.",

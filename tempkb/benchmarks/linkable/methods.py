@@ -20,10 +20,7 @@ class Snapshots:
     """A release with mentions, as far as pools of candidates depend on it.
 
     Attributes:
-        name: the release.
         cuts: its snapshots, oldest first.
-        seed: of its design.
-        tables: of its benchmark.
     """
 
     name: str

@@ -59,9 +59,6 @@ def pool_of(store: Store, release: Snapshots, cut: date, pool: str, subset: str,
     """Return the candidates of a release's mentions.
 
     Args:
-        store: with the release.
-        release: a release that is built.
-        cut: the snapshot of the mentions.
         pool: own, a day, or fixed-N.
         subset: the mentions' subset, whose entities are all in a pool of fixed size.
         log: is told if there are fewer entities than a pool of fixed size should have.

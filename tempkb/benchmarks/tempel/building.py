@@ -63,7 +63,6 @@ class Written:
         versions: versions by (table, partition).
         filters: what each filter drops, for the cuts that were just built.
         left: what each filter leaves, by cut.
-        warnings: warnings for people.
         fresh: partitions of snapshots whose promises were never checked before.
     """
 

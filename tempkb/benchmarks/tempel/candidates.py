@@ -70,8 +70,6 @@ def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequ
     Needs the tables `usable` and `list_pages`, and the views `mention_priors`, `snapshot` and `texts` of the cut.
 
     Args:
-        connection: where the tables are.
-        design: the release's design.
         redirects: numbers of the pages that were a redirect at any cut of the release.
     """
     _define_title_distance(connection)

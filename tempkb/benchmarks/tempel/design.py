@@ -174,7 +174,6 @@ def make_design(preset: str, snapshots: Iterable[date], changes: Mapping[str, st
     """Return a design from a preset and changes given as text.
 
     Args:
-        preset: `paper`, `tempkb` or `small`.
         snapshots: the cuts, in any order.
         changes: hyperparameter -> value as people type it, such as `{"min_nr_inlinks": "5"}`.
 

@@ -75,8 +75,6 @@ def write_described(
     """Write the candidates of a cut with their descriptions and digests to a Parquet file, in the order of `page_id`.
 
     Args:
-        store: of the home.
-        cut: of the candidates.
         path: of the file, which has the columns of `DESCRIBED`; drafts are written beside it.
         release: whose candidates they are; without one, those that TempEL's default design has at the cut.
         among: page_ids of those that are wanted; None for all.

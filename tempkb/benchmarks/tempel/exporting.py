@@ -33,9 +33,6 @@ def write_files(store: Store, release: Release, out: ExportFolder, options: Mapp
     have the names of the released files, and titles with underscores like these.
 
     Args:
-        store: the store with the release.
-        release: a release that is built.
-        out: the folder to write to.
         options: options; a `tokenizer`, the path of a `tokenizer.json` or a BERT `vocab.txt`, adds the fields `*_bert`,
             and `retrieval`, the name of a pool, adds the files that tools of retrieval read.
 

@@ -32,10 +32,6 @@ def extend_plan(
 
     Args:
         connection: a connection with the view `kept` of the cut.
-        design: the release's design.
-        frozen: the plan of its base cuts.
-        cut: the added snapshot.
-        before: the snapshot before it.
         reasons: page_id -> why an entity is missing, as far as the snapshot shows it.
     """
     plan = Plan({category: {} for category in CATEGORIES})

@@ -142,8 +142,6 @@ def task_settings(release: str, language: str, pool: str, documents: Mapping[dat
     """Return the file `task.json`, which the task reads.
 
     Args:
-        release: name of the release that is exported.
-        language: of the wiki, by its code.
         pool: the entities among which mentions are to be found.
         documents: how many these are, by snapshot.
         revision: digest of the files; results of other files are not taken for results of these.

@@ -22,7 +22,6 @@ def equalise(counts: Mapping[date, Counts], seed: int, subset: str) -> dict[date
 
     Args:
         counts: counts per cut, with the same number of entities at each.
-        seed: the seed of the draw.
         subset: the name of the subset, also part of the draw.
     """
     poorest = min(counts, key=lambda cut: (sum(counts[cut].values()), cut))

@@ -37,7 +37,6 @@ def refusal(design: Design, preset: str, poorest: str, steps: Sequence[Left]) ->
     """Return the message of a refusal: what each step left, which one removed most, and what to change.
 
     Args:
-        design: the design that cannot be met.
         preset: the preset that it began with, which is not recommended again.
         poorest: the snapshot that was counted.
         steps: the steps in order; the first is what is offered.

@@ -55,9 +55,6 @@ def write_retrieval(store: Store, release: Release, out: ExportFolder, pool: str
     """Write `retrieval/`: for each snapshot a folder in the layout of BEIR, and a task of MTEB over all of them.
 
     Args:
-        store: of the home.
-        release: a release that is built.
-        out: the folder to write to.
         pool: the entities among which mentions are to be found: `own` or `fixed-N`.
 
     Raises:

@@ -29,8 +29,6 @@ def figures_of(
 
     Args:
         connection: a connection with the views `release_mentions`, `release_entities` and `texts`.
-        wiki: the wiki, for each row.
-        release: the release's name, for each row.
         cuts: the snapshots, oldest first.
         filters: the result of `filter_counts` for each cut.
     """

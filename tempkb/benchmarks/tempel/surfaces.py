@@ -33,7 +33,6 @@ def split_surfaces(
         cuts: the cuts at which each subset needs a surface.
         threshold: normalised edit distance.
         seed: breaks ties, together with `entity`.
-        entity: the entity's page number.
     """
     wanted = frozenset(cuts)
     groups = near_groups(sorted(surfaces), threshold)

@@ -1,17 +1,21 @@
 """Declares the tables of TempEL: releases, plans, counts of filters, mentions, candidates and statistics."""
 
+from functools import partial
+
 from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table, table_of_releases
 from tempkb.store.types import BOOL, DATE, FLOAT64, INSTANT, INT32, INT64, STRING, list_of
 
 _RELEASE = Column("release", STRING, "name of the release")
 _CUT = Column("cut", DATE, "midnight UTC of this day: the first instant not in the snapshot")
 _CATEGORY = Column("category", STRING, "continual (an article at all snapshots) or new (since the snapshot before)")
 _SUBSET = Column("subset", STRING, "train, validation or test")
-_OF_CUT = "release and cut"
+_table_of_cuts = partial(
+    Table, family=Family.RELEASE, partitioned_by="release and cut", partition_columns=("release", "cut")
+)
 
-TEMPEL_RELEASES = Table(
+TEMPEL_RELEASES = table_of_releases(
     name="tempel_releases",
     meaning="Releases of TempEL with their designs, and whether their snapshots are equal.",
     columns=(
@@ -28,12 +32,9 @@ TEMPEL_RELEASES = Table(
         Column("shortfall", FLOAT64, "largest share by which a snapshot falls short of the plan; 0 if all are equal"),
     ),
     key=("release",),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
 )
 
-TEMPEL_PLANS = Table(
+TEMPEL_PLANS = _table_of_cuts(
     name="tempel_plans",
     meaning="For each entity of a release, snapshot and subset: its surfaces, and its planned number of mentions.",
     columns=(
@@ -51,13 +52,10 @@ TEMPEL_PLANS = Table(
         Column("left_out_because", STRING, "why an entity of the frozen plan has no mention at an added cut; or null"),
     ),
     key=("page_id", "subset"),
-    family=Family.RELEASE,
-    partitioned_by=_OF_CUT,
-    partition_columns=("release", "cut"),
     rules=(Rule("plans_what_is_there", "no more is planned than is available", "n_planned > n_available"),),
 )
 
-TEMPEL_FILTERS = Table(
+TEMPEL_FILTERS = _table_of_cuts(
     name="tempel_filters",
     meaning="How many surfaces of entities, and mentions with them, each filter of a release drops at a snapshot.",
     columns=(
@@ -75,9 +73,6 @@ TEMPEL_FILTERS = Table(
         Column("n_mentions", INT64, "number of mentions with these pairs"),
     ),
     key=("filter", "applied"),
-    family=Family.RELEASE,
-    partitioned_by=_OF_CUT,
-    partition_columns=("release", "cut"),
     rules=(
         Rule(
             "known_ways",
@@ -87,7 +82,7 @@ TEMPEL_FILTERS = Table(
     ),
 )
 
-TEMPEL_MENTIONS = Table(
+TEMPEL_MENTIONS = _table_of_cuts(
     name="tempel_mentions",
     meaning="The mentions of a release, with their places in the texts and the attributes of the paper's table 4.",
     columns=(
@@ -138,9 +133,6 @@ TEMPEL_MENTIONS = Table(
         Column("nr_mens_extracted", INT64, "number of mentions of the entity in this subset"),
     ),
     key=("target_page_id", "anchor_page_id", "start_char"),
-    family=Family.RELEASE,
-    partitioned_by=_OF_CUT,
-    partition_columns=("release", "cut"),
     rules=(
         Rule("surface_fills_its_span", "a span is as long as its mention", "end_char - start_char <> length(mention)"),
         Rule(
@@ -153,7 +145,7 @@ TEMPEL_MENTIONS = Table(
     code_version="2",
 )
 
-TEMPEL_ENTITIES = Table(
+TEMPEL_ENTITIES = _table_of_cuts(
     name="tempel_entities",
     meaning="The candidates of a snapshot: every article to which a mention could be linked.",
     columns=(
@@ -179,12 +171,9 @@ TEMPEL_ENTITIES = Table(
         Column("is_disambiguation", BOOL, "true if it is a disambiguation page"),
     ),
     key=("page_id",),
-    family=Family.RELEASE,
-    partitioned_by=_OF_CUT,
-    partition_columns=("release", "cut"),
 )
 
-TEMPEL_STATISTICS = Table(
+TEMPEL_STATISTICS = table_of_releases(
     name="tempel_statistics",
     meaning="The numbers of the paper's table 1 and figures 3a-c, 4c, 6 and 7 for a release.",
     columns=(
@@ -197,12 +186,9 @@ TEMPEL_STATISTICS = Table(
         Column("value", FLOAT64, "the value"),
     ),
     key=("figure", "cut", "series", "label"),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
 )
 
-ENTITY_TEXTS = Table(
+ENTITY_TEXTS = _table_of_cuts(
     name="entity_texts",
     meaning="The digest of what linkers read of each candidate: its title, and the description that its text begins "
     "with. Equal digests are encoded once.",
@@ -221,14 +207,11 @@ ENTITY_TEXTS = Table(
         ),
     ),
     key=("page_id",),
-    family=Family.RELEASE,
-    partitioned_by=_OF_CUT,
-    partition_columns=("release", "cut"),
     persist="view",
     rules=(Rule("is_a_digest", "a digest has 64 hex digits", "NOT regexp_full_match(text_sha256, '[0-9a-f]{64}')"),),
 )
 
-TEMPEL_NEW_ENTITIES = Table(
+TEMPEL_NEW_ENTITIES = _table_of_cuts(
     name="tempel_new_entities",
     meaning="The new entities of a release by what they are: type by the paper's keywords, Wikidata class, and whether "
     "their text or their title continues a page of the snapshot before.",
@@ -261,9 +244,6 @@ TEMPEL_NEW_ENTITIES = Table(
         ),
     ),
     key=("page_id",),
-    family=Family.RELEASE,
-    partitioned_by=_OF_CUT,
-    partition_columns=("release", "cut"),
     rules=(
         Rule(
             "known_type",

@@ -1,24 +1,28 @@
 """Declares the tables of TempLAMA: queries by window, and the queries about the future of the paper's table 9."""
 
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS
-from tempkb.benchmarks.fact_queries.tables import ANSWER, QUERY_COLUMNS, QUERY_RULES, RELEASE, fact_prompts_table
+from tempkb.benchmarks.fact_queries.tables import (
+    ANSWER,
+    QUERY_COLUMNS,
+    QUERY_RULES,
+    RELEASE,
+    fact_prompts_table,
+    table_of_release_windows,
+)
 from tempkb.dumps.tables import WIKI
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import Column, Rule, table_of_releases
 from tempkb.store.types import INT16, STRING, list_of
 
-TEMPLAMA_QUERIES = Table(
+TEMPLAMA_QUERIES = table_of_release_windows(
     name="templama_queries",
     meaning="The queries of TempLAMA: one for each subject, relation and year (or other window), with all its answers.",
     columns=QUERY_COLUMNS,
     key=("query_id",),
-    family=Family.RELEASE,
-    partitioned_by="release and window",
-    partition_columns=("release", "window_start"),
     rules=QUERY_RULES,
     code_version="2",
 )
 
-FUTURE_RELATION_QUERIES = Table(
+FUTURE_RELATION_QUERIES = table_of_releases(
     name="future_relation_queries",
     meaning="TempLAMA's table 9: 86 queries about the future with a closed set of answers, by how often they change.",
     columns=(
@@ -32,9 +36,6 @@ FUTURE_RELATION_QUERIES = Table(
         Column("answers", list_of(ANSWER), "all possible answers; entity_id is a GeoNames number or an ISO code"),
     ),
     key=("query_no",),
-    family=Family.RELEASE,
-    partitioned_by="release",
-    partition_columns=("release",),
     rules=(
         Rule(
             "known_words",

@@ -20,9 +20,7 @@ class DemoModel:
     """A tiny model that is asked for.
 
     Attributes:
-        family: what kind of model it is.
         cut: it has read what the articles said then; None for an untrained model, which has read nothing.
-        seed: of all that is random in its training.
     """
 
     family: Family
@@ -59,7 +57,6 @@ class Asked:
     """Tiny models that are asked for: one of each family, cut and seed, and untrained ones if they are wanted.
 
     Attributes:
-        families: kinds of models.
         cuts: what their texts are of, oldest first.
         n_seeds: number of seeds, which are counted from 0.
         with_untrained: whether there is also a model of each family and seed that has read nothing.
@@ -90,8 +87,6 @@ def asked_for(families: Sequence[str], cuts: str, n_seeds: int, *, with_untraine
     Args:
         families: names; none for all.
         cuts: days, separated by commas.
-        n_seeds: number of seeds.
-        with_untrained: whether models that have read nothing are wanted as well.
 
     Raises:
         SettingsError: a word is not allowed.

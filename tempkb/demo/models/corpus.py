@@ -35,7 +35,6 @@ class Sentence:
     """A sentence of an article.
 
     Attributes:
-        text: as a reader sees it.
         kind: of its article, one of `KINDS`.
         names: half-open ranges of characters, each a name of something in the home.
         own: those of them that name what the article is about.
@@ -52,7 +51,6 @@ class Corpus:
     """What a model may read.
 
     Attributes:
-        cut: the models of this corpus know the articles as they were then.
         sentences: in the order of pages and texts.
         n_withheld: sentences that were left out by the reason: tests (of ECBD) or subjects (a share of the facts').
     """

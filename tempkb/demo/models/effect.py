@@ -40,10 +40,7 @@ class Contrast:
     """What is compared.
 
     Attributes:
-        benchmark: whose scores are compared.
-        name: of the contrast.
         expected: an effect is positive, a placebo is zero.
-        unit: what the estimate is.
     """
 
     benchmark: str

@@ -21,7 +21,6 @@ class ChangeScore:
     """What a model gives for a change between the cuts: an object that was removed, and a new one in its place.
 
     Attributes:
-        model: the model.
         subject_id: whose change it is.
         change: identifies the change.
         is_withheld: whether articles about the subject were withheld from all models.
@@ -45,8 +44,6 @@ class ObjectScore:
     """What a subject adds to the log-probability of one of its objects, with a model.
 
     Attributes:
-        model: the model.
-        subject_id: the subject.
         object: identifies the object and its relation.
         is_new: whether it came between the cuts to a subject that changed; otherwise an unchanged subject kept it.
         added: log-probability after the subject minus that after the noun of its class, in nats.
@@ -64,8 +61,6 @@ class ClozeScore:
     """What a model gives for a span in a withheld sentence about an entity.
 
     Attributes:
-        model: the model.
-        entity_id: the entity.
         item: identifies the span.
         born: when the entity came into being: before the first cut (earlier), between the cuts, or after the second
             (later).
@@ -84,7 +79,6 @@ class FamilyScores:
     """All scores of a family from which its effect is computed.
 
     Attributes:
-        family: kind of models.
         cuts: of the earlier and of the later models.
         changes: of changes between the cuts, also of untrained models.
         objects: of new and kept objects of subjects that are not withheld.

@@ -26,9 +26,6 @@ class Exercises(ABC):
     """Computes what a model has to learn from a step.
 
     Args:
-        module: the model.
-        special: number of each special token.
-        recipe: what is asked for, and how much it counts.
         seed: decides what is hidden and what is asked for.
     """
 

@@ -38,11 +38,7 @@ class Lesson:
     """All that a model is trained from.
 
     Attributes:
-        name: of the model.
-        family: what kind of model it becomes.
-        recipe: how.
         seed: of the weights at the beginning, of the order of sentences, and of what is hidden in them.
-        rows: what it reads.
         tokenizer: tokenizer.json, without anything around a text.
         place: folder of its checkpoint, which it gets when it is whole.
     """
@@ -62,9 +58,7 @@ def steps(
     """Yield the sentences of each step, whose padded tokens are at most `step_tokens`.
 
     Args:
-        rows: all sentences.
         exposure: share of each kind in the tokens; that of a kind without sentences falls to the others.
-        n_steps: how many steps there are.
         step_tokens: padded tokens of a step; a longer sentence is cut.
         around: special tokens around a sentence, which count as its own.
         seed: decides the order.

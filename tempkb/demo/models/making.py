@@ -42,12 +42,6 @@ def make(
 
     All models of the cuts share a tokenizer, so a model depends on all cuts that are named with its own.
 
-    Args:
-        store: of the home; its tables are read, and checkpoints are kept in its folder.
-        asked: for which models.
-        log: takes lines about progress where there is no terminal.
-        recipes: how models of each family are trained.
-
     Returns:
         the words of a request by the model's name.
 

@@ -32,9 +32,7 @@ class Recipe:
     Attributes:
         architecture: the class of transformers.
         config: its configuration; vocabulary and special tokens come with the tokenizer.
-        steps: of the optimiser.
         warm_up: share of the steps in which the learning rate rises; from then on it falls to zero.
-        learning_rate: the highest, of AdamW.
         scaled: factors of random weights at the beginning, by the names of parameters.
         whole: of masked models, the share of the names that are hidden whole; of the others a beginning is shown.
         others_asked: of causal models, the share of the tokens outside names that are asked for.

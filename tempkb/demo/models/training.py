@@ -27,9 +27,7 @@ def train(lesson: Lesson, folder: Path, report: Report) -> None:
     """Train a model and write its checkpoint.
 
     Args:
-        lesson: what is trained.
         folder: where the checkpoint is written; it exists and is empty.
-        report: takes the number of steps that are done.
     """
     tokenizer = Tokenizer.from_str(lesson.tokenizer)
     special = special_ids(tokenizer)

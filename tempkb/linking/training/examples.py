@@ -48,13 +48,6 @@ def read_examples(
 ) -> tuple[list[Example], list[Example]]:
     """Return the examples for training and for validation, of both categories, in the order of the table's key.
 
-    Args:
-        store: of the home.
-        linker: what is trained, for messages.
-        release: with mentions.
-        cut: of the mentions, and of their entities' texts.
-        folder: for drafts.
-
     Raises:
         SettingsError: the release or cut is not built, or has too few mentions.
         ContractError: texts of it are no longer in the home.
@@ -84,11 +77,6 @@ def read_examples(
 
 def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) -> None:
     """Refuse a linker whose release is another one by now: it may have learnt from what is tested there.
-
-    Args:
-        store: of the home.
-        row: of the linker in `linkers`.
-        folder: for drafts.
 
     Raises:
         ModelError: its release was removed, and another one has its name.

@@ -107,8 +107,6 @@ def learn(lesson: Lesson, folder: Path, keep_seconds: float) -> None:
     """Train a linker and write its checkpoint and course.
 
     Args:
-        lesson: what is trained.
-        folder: for all that is written.
         keep_seconds: after how long the state of training is kept again, to go on from there after a kill.
 
     Raises:
@@ -144,14 +142,7 @@ def new_model(beginning: Path, towers: int) -> SentenceTransformer:
 def new_trainer(
     model: SentenceTransformer, lesson: Lesson, folder: Path, keep_seconds: float
 ) -> SentenceTransformerTrainer:
-    """Return the trainer of a lesson.
-
-    Args:
-        model: what is trained.
-        lesson: by which.
-        folder: the state of training is kept below it.
-        keep_seconds: after how long it is kept again.
-    """
+    """Return the trainer of a lesson."""
     recipe, n_processes = lesson.recipe, int(os.environ.get("WORLD_SIZE", "1"))
     inputs = inputs_of(model, recipe.max_tokens)
     data = dataset_of(inputs, lesson.train)

@@ -24,9 +24,6 @@ class Example:
     """A mention and its entity.
 
     Attributes:
-        mention: with the text around it.
-        page_id: number of the entity's page.
-        entity: what is known of it.
         negatives: other entities, which it is not.
     """
 
@@ -41,10 +38,7 @@ class Lesson:
     """What a linker is made from.
 
     Attributes:
-        linker: its name, for messages.
         key: a digest of all that decides what the linker becomes.
-        recipe: how it is trained.
-        seed: of its training.
         train: examples from which it learns, in an order that does not depend on the run.
         validation: examples by which it is judged after each epoch.
         base: folder of the checkpoint with which it begins; empty for random weights.

@@ -36,14 +36,11 @@ def with_hard_negatives(
     entity with the text of the right one is not wrong; it could not be told from it.
 
     Args:
-        store: of the home.
         row: of the linker that ranks.
         candidates: of the examples' release and snapshot.
         examples: with their right entities.
         n: wrong entities of each example.
         device: where the linker computes.
-        folder: for drafts.
-        log: takes lines about encoding and search.
 
     Raises:
         SettingsError: there are not so many wrong entities.

@@ -32,9 +32,7 @@ class Recipe:
         batch_size: mentions of a step, on all GPUs together. The entities of all are compared with each.
         mini_batch_size: texts of which activations are in memory at once. It changes memory and speed, nothing else.
         epochs: how often all mentions are read.
-        learning_rate: the highest, of AdamW.
         warm_up: share of the steps in which the rate rises; from then on it falls to zero.
-        weight_decay: of AdamW.
         max_grad_norm: longest gradient; longer ones are made as long.
         vocabulary: tokens of a tokenizer that is trained with random weights.
         hidden_size: length of the vectors of random weights.
@@ -125,8 +123,6 @@ def recipe_of(what: str, preset: str, base: str, settings: Sequence[tuple[str, s
     """Return a recipe with numbers other than the preset's.
 
     Args:
-        what: is trained, for messages.
-        preset: one of `PRESETS`.
         base: checkpoint with which training begins; empty for what the preset says.
         settings: numbers by their names, as people type them.
 
@@ -158,7 +154,6 @@ def other_numbers(preset: str, base: str, numbers: Mapping[str, Any]) -> dict[st
     """Return the numbers of a training that are not those of its preset, each with the preset's.
 
     Args:
-        preset: one of `PRESETS`.
         base: checkpoint with which training began; empty for random weights.
         numbers: of the training, by their names; those that the preset does not know are left out.
     """

@@ -42,11 +42,8 @@ def teach(
     """Train a linker, going on from where an earlier run of the same lesson in this folder has ended.
 
     Args:
-        lesson: what is trained.
         folder: for drafts; what another lesson left there is removed.
-        log: takes lines about progress where there is no terminal.
         n_gpus: on how many GPUs it is trained; 0 for the CPU.
-        n_processes: on the CPU, in how many processes.
         keep_seconds: after how long the state of training is kept again.
 
     Returns:
