@@ -21,6 +21,7 @@ from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import SourceError, TempkbError
 from tempkb.failures import call_hook, innermost
+from tempkb.generations.tables import GENERATIONS
 from tempkb.instance import GOING_ON, end_dead_runs
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
@@ -46,6 +47,7 @@ WINDOWS_JOB = "build_windows"
 WIKIDATA_JOB = "read_wikidata"
 RETIRE_JOB = "retire_dumps"
 MODELS_JOB = "score_models"
+GENERATIONS_JOB = "generate_answers"
 LINKERS_JOB = "link_mentions"
 RESULTS_JOB = "compare_models"
 _ASKED = ".dagster/tempkb_asked"
@@ -155,10 +157,13 @@ def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
             "and what linkers show of time.",
         ),
     }
+    # What models say costs much more than scores, so it is asked for by itself.
+    apart = GENERATIONS.name
     made = [
-        _job(name, [(table.name,) for table in tables if table.family is family], description)
+        _job(name, [(table.name,) for table in tables if table.family is family and table.name != apart], description)
         for family, (name, description) in described.items()
     ]
+    made.append(_job(GENERATIONS_JOB, [(apart,)], "Let a language model answer the questions of releases."))
     for one in benchmarks:
         keys = [one.key_of(table) for table in one.tables]
         made.append(_job(one.job, keys, f"Build a release of {one.title}, or what it lacks."))

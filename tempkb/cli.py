@@ -15,8 +15,8 @@ import tempkb
 from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
 from tempkb.commands.models import model
-from tempkb.commands.results import knows, linking, results
-from tempkb.commands.scores import score
+from tempkb.commands.results import answers, knows, linking, results
+from tempkb.commands.scores import generate, score
 from tempkb.planning.declaration import Request
 from tempkb.screens.failure import end, leave, prepare_streams
 from tempkb.settings import TYPED_TAG
@@ -436,11 +436,13 @@ def release() -> None:
 
 main.add_command(model)
 main.add_command(score)
+main.add_command(generate)
 main.add_command(linker)
 main.add_command(link)
 main.add_command(index)
 main.add_command(linking)
 main.add_command(knows)
+main.add_command(answers)
 main.add_command(results)
 
 

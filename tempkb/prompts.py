@@ -54,3 +54,26 @@ class Prompt:
         # Canonical JSON of a list; `json.dumps` needs most of the time that a million ids take.
         parts = ",".join(map(encode_basestring_ascii, (self.left, self.target, self.right)))
         return hashlib.sha256(f"[{FORMAT},{parts}]".encode("ascii")).hexdigest()[:32]
+
+
+QUESTION_ID = "substr(sha256(concat(strlen(left_context), ':', left_context, right_context)), 1, 32)"
+"""SQL: the id of the question that a prompt asks, as `Question.question_id`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A text with a gap, in which models are to say something: what a prompt leaves when its target is taken away.
+
+    Attributes:
+        left: the text before the gap, with the blank that separates them.
+        right: the text after the gap, to the end of its sentence.
+    """
+
+    left: str
+    right: str = ""
+
+    @property
+    def question_id(self) -> str:
+        """32 hex digits that depend on both parts alone, so that equal questions of two releases have one id."""
+        n_bytes = len(self.left.encode())
+        return hashlib.sha256(f"{n_bytes}:{self.left}{self.right}".encode()).hexdigest()[:32]

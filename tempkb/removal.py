@@ -17,6 +17,7 @@ from tempkb.benchmarks.register import is_registered, lost_of_release, partition
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.errors import SettingsError, StoredDamageError
+from tempkb.generations.kind import KINDS
 from tempkb.linking.known import known_linkers
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, linker_of, parts_of
 from tempkb.linking.tables import drafts_of as linker_drafts_of
@@ -144,7 +145,7 @@ def of_model(store: Store, name: str) -> Removal:
     notes = ["Its checkpoint stays where it is. The name is free then, also for other files."]
     if name in dict(store.home.settings.models):
         notes.append(f"tempkb.toml has lines [models.{name}]: adding the models of the home adds it again.")
-    return Removal(found, drafts=[drafts_of(name)], paths=paths, notes=notes)
+    return Removal(found, drafts=[drafts_of(one.drafts, name) for one in KINDS], paths=paths, notes=notes)
 
 
 def of_linker(store: Store, name: str) -> Removal:

@@ -1,12 +1,13 @@
 """The rooms, in the order of the data. Whoever needs all tables or views goes through these.
 
-dumps -> revisions -> wikitext, mentions -> benchmarks -> scores -> results
+dumps -> revisions -> wikitext, mentions -> benchmarks -> scores, generations -> results
 dumps -> wikidata --------------------------^   models, linking
 """
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.room import ROOM as FACT_QUERIES
 from tempkb.dumps.room import ROOM as DUMPS
+from tempkb.generations.room import ROOM as GENERATIONS
 from tempkb.linking.room import ROOM as LINKING
 from tempkb.mentions.room import ROOM as MENTIONS
 from tempkb.models.room import ROOM as MODELS
@@ -24,6 +25,7 @@ ROOMS = (
     *(one.room for one in BENCHMARKS),
     MODELS,
     SCORES,
+    GENERATIONS,
     LINKING,
     RESULTS,
 )

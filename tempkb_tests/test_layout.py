@@ -52,6 +52,9 @@ RANKS = {
     "rooms": 8.1,
     "api": 8.2,
     "scores.checking": 8.3,
+    "generations": 8.051,
+    "generations.checking": 8.31,
+    "generations.assets": 8.41,
     "scores.assets": 8.4,
     "results.reading": 8.3,
     "results.tabling": 8.35,
@@ -161,9 +164,12 @@ ASSETS = {
     "ecbd_prompts": "ecbd",
     "models": "models",
     "prompt_scores": "scores",
+    "generations": "generations",
     "knowledge": "results",
     "demo_effect": "results",
     "linking_effects": "results",
+    "judged_answers": "results",
+    "judged_changes": "results",
     "linking_sums": "results",
     "knows": "results",
 }
@@ -316,7 +322,7 @@ def test_every_asset_is_described_versioned_owned_and_partitioned(graph):
 
 def test_what_is_made_for_releases_says_what_its_partitions_are(graph):
     told = {key for key, facts in graph.items() if "A partition is a release, made by `tempkb release`." in facts[1]}
-    others = {"dumps", "revisions", "mentions", "wikidata", "models", "scores", "linking", "results"}
+    others = {"dumps", "revisions", "mentions", "wikidata", "models", "scores", "generations", "linking", "results"}
     assert told == {key for key, group in ASSETS.items() if group not in others}
 
 
@@ -371,11 +377,14 @@ def test_every_asset_is_a_declared_table():
         of_models = (
             "models",
             "prompt_scores",
+            "generations",
             "linkers",
             "entity_vectors",
             "knowledge",
             "demo_effect",
             "linking_effects",
+            "judged_answers",
+            "judged_changes",
             "linking_sums",
             "knows",
         )
@@ -403,6 +412,6 @@ def test_rooms_behind_the_benchmarks_know_none_by_name():
     from tempkb.benchmarks.declared import BENCHMARKS
 
     named = tuple(f"tempkb.benchmarks.{one.name}." for one in BENCHMARKS)
-    rooms = ("linking", "models", "scores", "results", "statistics", "sql_estimates")
+    rooms = ("linking", "models", "scores", "generations", "results", "statistics", "sql_estimates")
     paths = [path for room in rooms for path in (PACKAGE / room).rglob("*.py")]
     assert not {(path, name) for path in paths for name in imports(path) if name.startswith(named)}

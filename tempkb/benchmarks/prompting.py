@@ -9,7 +9,22 @@ from dataclasses import dataclass, field
 from tempkb.store.tables import Column, Family, Rule, Table, View
 from tempkb.store.types import DATE, STRING
 
-ROLES = ("current", "previous", "control", "candidate")
+ROLES = ("current", "previous", "control", "candidate", "wrong_date")
+
+
+@dataclass(frozen=True)
+class Way:
+    """How models of a family are asked about a benchmark.
+
+    Attributes:
+        template: of the scorer, or name of the decoder.
+        variants: forms of prompts.
+        condition: SQL that chooses among these prompts; empty for all.
+    """
+
+    template: str
+    variants: tuple[str, ...]
+    condition: str = ""
 
 
 @dataclass(frozen=True)
@@ -21,6 +36,7 @@ class Prompting:
         variants: all variants of its prompts, those that are scored by default first.
         n_default: how many of them are scored by default.
         templates: the template of scorers by family of models, such as `{"causal": "span_end"}`.
+        answered: by family of models, how these fill the gaps of its prompts by default; others are not asked to.
         without_left: a further template, by family, by which prompts without a left context are scored as well.
     """
 
@@ -30,6 +46,7 @@ class Prompting:
     templates: Mapping[str, str]
     view: str
     without_left: Mapping[str, str] = field(default_factory=dict)
+    answered: Mapping[str, Way] = field(default_factory=dict)
 
     @property
     def defaults(self) -> tuple[str, ...]:
@@ -54,6 +71,7 @@ def prompts_table(
     *,
     partitioned_by: str = "release",
     partition_columns: tuple[str, ...] = ("release",),
+    code_version: str = "1",
 ) -> Table:
     """Declare the table of a benchmark's prompts.
 
@@ -66,6 +84,7 @@ def prompts_table(
         cluster: what `cluster_id` refers to.
         partitioned_by: what one partition holds, in words.
         partition_columns: columns with one value in a partition.
+        code_version: see `Table`.
     """
     names = ", ".join(f"'{name}'" for name in variants)
     roles = ", ".join(f"'{name}'" for name in ROLES)
@@ -86,8 +105,8 @@ def prompts_table(
             Column(
                 "role",
                 STRING,
-                "current (right in the window), previous (was right in the window before), control (of another item) "
-                "or candidate (of a closed set)",
+                "current (right in the window), previous (was right in the window before), control (of another item), "
+                "candidate (of a closed set) or wrong_date (asked about a window in which it is not right)",
             ),
             Column(
                 "stands_for_id",
@@ -101,6 +120,7 @@ def prompts_table(
         family=Family.RELEASE,
         partitioned_by=partitioned_by,
         partition_columns=partition_columns,
+        code_version=code_version,
         persist="view",
         rules=(
             Rule("known_variant", "the variant has a known value", f"variant NOT IN ({names})"),

@@ -81,6 +81,24 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
+class Judging:
+    """Which names are right answers to questions about a benchmark's items; SQL of parts has the columns listed here.
+
+    Attributes:
+        answers: release, item_id, target_id, names (label, then aliases), window_start (null if the item has none),
+            subset (null if there is none) and template_no (1, or the number of a further template of its relation).
+        wordings: variants of prompts that ask for the same, of which an item counts in one, the preferred first.
+        changes: release, item_id, subject_id, relation, new_object_id, old_object_id, window_start, change_from,
+            change_to, split, and lists of names: new_names, old_names, other_names (of what the subject has at another
+            time), placebo_new_names and placebo_old_names (of another subject's change; null without one).
+    """
+
+    answers: Part
+    wordings: tuple[str, ...] = ()
+    changes: Part | None = None
+
+
+@dataclass(frozen=True)
 class Reading:
     """What is read of the scores of a benchmark's items. SQL of parts has the columns that are listed.
 
@@ -98,6 +116,7 @@ class Reading:
         changes: scores of changed facts: model, numbers, entity_id, relation, new_object_id, old_object_id,
             window_start, window_end and preference_nats.
         queries: the table of queries about facts, whose scores are in `fact_scores`.
+        judging: which names are right answers.
     """
 
     views: tuple[View, ...] = ()
@@ -108,6 +127,7 @@ class Reading:
     facts: Part | None = None
     changes: Part | None = None
     queries: Table | None = None
+    judging: Judging | None = None
 
 
 def united(parts: Sequence[Part]) -> Part:

@@ -1,4 +1,4 @@
-"""The commands `tempkb knows`, `tempkb linking` and `tempkb results`. All else is imported when they run."""
+"""The commands `tempkb knows`, `answers`, `linking` and `results`. All else is imported when they run."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from tempkb.commands.declared import close, options, words_typed
-from tempkb.results.requests import KnowledgeRequest, request_of
+from tempkb.results.requests import AnswersRequest, KnowledgeRequest, answers_request_of, request_of
 
 
 class _File(click.Path):
@@ -79,6 +79,28 @@ def knows(
     from tempkb.screens.results import print_knowledge
 
     print_knowledge(request_of(words_typed(asked)), csv_file, latex_file, picture, with_answers=with_answers)
+
+
+@click.command()
+@click.argument("model")
+@options(AnswersRequest)
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all rows, not only some, to a CSV file.")
+def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
+    """Show what a model said beside what is right.
+
+    First changes of facts, with the object that came and the one that left; then items with
+    the names that are accepted. What it names and what that is worth was computed by tempkb
+    results. docs/results.md explains every figure.
+
+    \b
+    Examples:
+      tempkb answers t5-large
+      tempkb answers t5-large --kind old --window 2022-01-01..2023-01-01
+      tempkb answers t5-large --release demo-cloze --decoder recall_beam10 --csv answers.csv
+    """
+    from tempkb.screens.answers import print_answers
+
+    print_answers(model, answers_request_of(words_typed(asked)), csv_file)
 
 
 def _given_beside(*expected: str) -> list[str]:

@@ -12,6 +12,8 @@ STEPS = (
     ("model", "demo"),
     ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
     ("score", "--all", "--benchmark", "dynamic-templama"),
+    ("generate", "--all", "--benchmark", "dynamic-templama", "--decoder", "greedy"),
+    ("generate", "--all", "--benchmark", "ecbd", "--limit", "100"),
     ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
     ("linker", "train", "demo", "--cut", "2022-01-01", "--cut", "2023-01-01", "--preset", "demo"),
     ("linker", "score", "--all", "--release", "demo"),

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from tempkb.linking.tables import DIGESTS, LINKERS, drafts_of
 from tempkb.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
-from tempkb.store.said import Said, change_said
+from tempkb.store.said import change_said
 from tempkb.store.store import Store
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def add_linker(store: Store, request: AddRequest, log: Log) -> Version:
         held = known_linker(store.lake, request.linker)
         if held is not None:
             _refuse_other(held, row, ("kind", *DIGESTS))
-        change_said(store.home.linkers, request.linker, lambda said: Said(words, said.asked))
+        change_said(store.home.linkers, request.linker, lambda said: replace(said, words=words))
         if held == row:
             log(f"Linker {request.linker} is there already, with the same files; nothing to do.")
             return _current(store, request.linker)

@@ -13,7 +13,7 @@ from tempkb.models.requests import request_of
 from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
-from tempkb.store.said import Said, change_said
+from tempkb.store.said import change_said
 from tempkb.store.store import Store, settings_of
 
 Row = dict[str, Any]
@@ -112,7 +112,7 @@ def _write(
     name = row["model"]
     # Of a model on the hub the commit that was found, since its branch may move on.
     words = words_of_row({**row, "hub_revision": row["hub_revision"] or revision})
-    change_said(store.home.checkpoints, name, lambda said: Said(words, said.asked))
+    change_said(store.home.checkpoints, name, lambda said: replace(said, words=words))
     current = store.lake.current(MODELS.name, name)
     if current is not None and known_model(store.lake, name) == row:
         log(f"Model {name} is there already, with the same files; nothing to do.")

@@ -63,6 +63,11 @@ def _stack(model: LoadedModel) -> Any:
     return found if isinstance(found, PreTrainedModel) else model.module.base_model
 
 
+def wide(logits: torch.Tensor) -> torch.Tensor:
+    """Return logits in float32 at least, in which log-probabilities are computed."""
+    return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
+
+
 def log_probs(
     logits: torch.Tensor, lines: torch.Tensor, targets: torch.Tensor, has_ranks: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -79,8 +84,7 @@ def log_probs(
     for start in range(0, len(logits), _LINES_AT_ONCE):
         here = ((lines >= start) & (lines < start + _LINES_AT_ONCE)).nonzero().flatten()
         part = logits[start : start + _LINES_AT_ONCE]
-        part = part.float() if part.dtype in (torch.bfloat16, torch.float16) else part
-        part = part.log_softmax(-1)
+        part = wide(part).log_softmax(-1)
         at, wanted = lines[here] - start, targets[here]
         values = part[at, wanted]
         found[here.cpu()] = values.to(device="cpu", dtype=torch.float64)

@@ -12,10 +12,11 @@ from typing import Any
 import torch
 
 from tempkb.errors import ModelError, ModelMemoryError
-from tempkb.models.batching import Limits, Reader
+from tempkb.models.batching import Reader
 from tempkb.models.heads import log_probs
 from tempkb.models.loading import LoadedModel
 from tempkb.models.names import Dtype
+from tempkb.models.packing import Limits
 from tempkb.models.rows import Row
 
 # The largest difference that is rounding, relative to the largest log-probability (1 at least): in narrow numbers a

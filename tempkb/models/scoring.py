@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from tempkb.models.batching import Limits, Reader, Readings
+from tempkb.models.batching import Reader, Readings
 from tempkb.models.loading import LoadedModel
+from tempkb.models.packing import Limits
 from tempkb.models.rows import Plan
 from tempkb.models.scorers import require_template, scorer_name
 from tempkb.models.scores import Score, Status

@@ -1,12 +1,17 @@
-"""The assets that compare models, by what they know of the last window, and linkers, by what they show of time."""
+"""The assets that compare models, by what they know and say, and linkers, by what they show of time."""
 
 from collections.abc import Iterator
 
 import dagster as dg
 import pyarrow as pa
 
+from tempkb.generations.tables import GENERATIONS
 from tempkb.linking.tables import LINKING_SCORES
 from tempkb.pictures import as_markdown
+from tempkb.results.judged_plots import names_figure
+from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.judged_tabling import read_names, sample_by_kind
+from tempkb.results.judging import write_judged
 from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.linking_sums import write_linking_sums
 from tempkb.results.plots import levels_figure, windows_figure
@@ -84,3 +89,41 @@ def linking_sums(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """
     version = write_linking_sums(store)
     return dg.MaterializeResult(metadata=facts_of(version, store.publish()))
+
+
+_SAID = dg.AssetDep(GENERATIONS.name, partition_mapping=dg.AllPartitionMapping())
+
+
+@dg.multi_asset(
+    name="judged_answers",
+    specs=[
+        spec_of(
+            JUDGED_ANSWERS,
+            "What answers of models are worth.\n\nOne row per item, model and decoder; key `benchmark, release, model, "
+            "decoder, item_id, wording`.",
+            [_SAID],
+        ),
+        spec_of(
+            JUDGED_CHANGES,
+            "Whom models name where facts changed: the new object, the old one, or another.\n\nOne row per change, "
+            "model and decoder; key `release, model, decoder, item_id, new_object_id, old_object_id`.",
+            [_SAID],
+        ),
+    ],
+)
+def judged_answers(
+    context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
+) -> Iterator[dg.MaterializeResult[None]]:
+    """Judge what models said, and show whom they name."""
+    answers, changes = write_judged(store)
+    publication = store.publish()
+    if not answers.rows:
+        context.log.info("no model has answered questions of a release yet; let one: tempkb generate")
+    shown: dict[str, dg.MetadataValue] = {}
+    if names := read_names(store):
+        with names_figure(names) as figure:
+            shown["whom they name, by window"] = dg.MetadataValue.md(as_markdown(figure, "whom models name by window"))
+    for kind, rows in sample_by_kind(store).items():
+        shown[f"sample/{kind}"] = table_of(rows, cell=120)
+    for version, more in ((answers, {}), (changes, shown)):
+        yield dg.MaterializeResult(asset_key=version.table, metadata={**facts_of(version, publication), **more})

@@ -7,8 +7,9 @@ from datetime import date
 import click
 
 from tempkb.errors import SettingsError
+from tempkb.generations.naming import NAMES
 from tempkb.options import Words, option, read_request
-from tempkb.values import digits, in_order, text, truth
+from tempkb.values import digits, in_order, one_of, text, truth
 from tempkb.windows import parse_range
 
 LAST = "last"
@@ -94,6 +95,46 @@ class KnowledgeRequest:
                 f"{window[0]}..{window[1]} begins; name an earlier one: --earlier A..B"
             )
         return period
+
+
+@dataclass(frozen=True)
+class AnswersRequest:
+    """Which answers of a model a person looks at."""
+
+    releases: tuple[str, ...] = option(
+        (), in_order(), "Only this release; may be repeated. By default all.", flag="--release", metavar="NAME"
+    )
+    window: Period | None = option(
+        None,
+        parse_range,
+        "Only items whose window begins on or after A and before B.",
+        metavar="A..B",
+    )
+    kind: str = option(
+        "",
+        one_of(*NAMES),
+        "Only changes of which the model names new, old, other_object, other_name, none or ambiguous.",
+        allowed=", ".join(NAMES),
+        metavar="KIND",
+    )
+    decoder: str = option("", text, "Without its family, such as greedy; by default all.", metavar="NAME")
+    limit: int = option(
+        20,
+        digits(1),
+        "Rows of each table, chosen by hash.",
+        allowed="a number from 1 on",
+        default_in_words="20",
+        metavar="N",
+    )
+
+
+def answers_request_of(words: Words) -> AnswersRequest:
+    """Return the request that words make.
+
+    Raises:
+        SettingsError: a word is not allowed.
+    """
+    return read_request(AnswersRequest, "answers", words)
 
 
 def request_of(words: Words) -> KnowledgeRequest:

@@ -1,7 +1,7 @@
 """Declares the room of results."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.results import entities, gaps, leaks, linking
+from tempkb.results import entities, gaps, judged_tables, leaks, linking
 from tempkb.results.tables import TABLES
 from tempkb.room import Room
 
@@ -11,6 +11,7 @@ VIEWS = (
     *gaps.VIEWS,
     *entities.VIEWS,
     *linking.VIEWS,
+    *judged_tables.VIEWS,
 )
 
 ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets", "tempkb.demo.models.assets"))

@@ -5,6 +5,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.models.tables import MODELS
+from tempkb.results import judged_tables
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, FLOAT64, INT32, INT64, STRING
@@ -300,7 +301,7 @@ LINKING_SUMS = Table(
     ),
 )
 
-TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS, LINKING_SUMS)
+TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS, LINKING_SUMS, *judged_tables.TABLES)
 
 _SCORED = (
     MODELS.name,
@@ -319,5 +320,6 @@ MADE_FROM = {
     DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
     LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
     LINKING_SUMS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("types").needs),
+    **judged_tables.MADE_FROM,
 }
 """From which tables each table of results is made."""

@@ -1,4 +1,4 @@
-"""Runs that score language models on the prompts of releases; a model that fails does not stop the others."""
+"""Runs that ask language models about the prompts of releases; a model that fails does not stop the others."""
 
 import re
 from collections.abc import Container, Mapping, Sequence
@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.api import open_store
-from tempkb.automation import MODELS_JOB
+from tempkb.automation import GENERATIONS_JOB, MODELS_JOB
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import SettingsError
+from tempkb.generations.kind import SAID
 from tempkb.models.families import TRAITS
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.requests import request_of as model_request
@@ -16,20 +17,20 @@ from tempkb.models.tables import READY
 from tempkb.options import Words
 from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.runs.models import add
-from tempkb.scores.requests import request_of
+from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.selecting import wanted
-from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.store import Store
 
-_SCORING = Task(MODELS_JOB, PROMPT_SCORES.name, (PROMPT_SCORES.name,))
+_JOBS = {SCORES: MODELS_JOB, SAID: GENERATIONS_JOB}
 
 
-def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
-    """Score the prompts of releases with models, each in a run of its own.
+def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
+    """Ask models about the prompts of releases, each in a run of its own.
 
     Args:
+        kind: of the answers.
         asked: names of models; or folders and ids of the hub, which are added first.
-        words: which prompts, and how; see `tempkb.scores.requests`.
+        words: which prompts, and how; see the request of the kind.
         is_all: all models of the home that are ready.
 
     Returns:
@@ -37,19 +38,21 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
 
     Raises:
         SettingsError: no model is asked for, or two by one name; there is no such release, variant or template; or
-            nothing to score.
+            nothing to ask.
     """
     store = open_store()
     known = known_models(store.lake)
     families = {row["model"]: row["family"] for row in known if row["status"] == READY}
     unusable = unusable_models(store.lake)
     if bool(asked) == is_all:
-        raise SettingsError("score: expected names of models, or --all for all models of the home")
+        raise SettingsError(f"{kind.command}: expected names of models, or --all for all models of the home")
     if is_all and not families:
-        raise SettingsError("score: the home has no model that is ready; add one: tempkb model add NAME CHECKPOINT")
-    _require_prompts(store, [families[name] for name in (asked or families) if name in families], words)
+        raise SettingsError(
+            f"{kind.command}: the home has no model that is ready; add one: tempkb model add NAME CHECKPOINT"
+        )
+    _require_prompts(kind, store, [families[name] for name in (asked or families) if name in families], words)
     names = {one: one if one in families else _name_of(one) for one in asked or families if one not in unusable}
-    new = _new(names, families)
+    new = _new(kind, names, families)
     added = add(new)
     ready = {row["model"]: row for row in known_models(store.lake) if row["status"] == READY}
     # A name may be bound to other files than those that were to be added under it.
@@ -59,19 +62,21 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
         if name in ready and (name not in new or ready[name]["checkpoint"] == model_request(name, new[name]).checkpoint)
     ]
 
-    summary = past_damage(lambda: _SCORING.run(dict.fromkeys(usable, words)))
+    task = Task(_JOBS[kind], kind.table.name, (kind.table.name,))
+    summary = past_damage(lambda: task.run(dict.fromkeys(usable, words)))
     left_out = [line for name, line in unusable.items() if is_all or name in asked]
     failures, notes = [*added.failures, *summary.failures], [*added.notes, *summary.notes]
-    # Who names a model expects its scores; of all models, some may have been known to be of no use.
+    # Who names a model expects its answers; of all models, some may have been known to be of no use.
     if is_all:
         return usable, Summary(failures=failures, notes=[*left_out, *notes])
     return usable, Summary(failures=[*left_out, *failures], notes=notes)
 
 
-def _new(names: Mapping[str, str], known: Container[str]) -> dict[str, Mapping[str, str]]:
+def _new(kind: Kind, names: Mapping[str, str], known: Container[str]) -> dict[str, Mapping[str, str]]:
     """What is to be added, by the name that it gets.
 
     Args:
+        kind: of the answers.
         names: name of each model, folder or id that is asked for.
         known: names of models that need not be added.
 
@@ -85,36 +90,39 @@ def _new(names: Mapping[str, str], known: Container[str]) -> dict[str, Mapping[s
         if name in new or (name in names and name != one):
             first = new[name]["checkpoint"] if name in new else name
             raise SettingsError(
-                f"score: {first} and {one} would both have the name {name!r}; add them under names of their own: "
-                "tempkb model add NAME CHECKPOINT"
+                f"{kind.command}: {first} and {one} would both have the name {name!r}; add them under names of their "
+                "own: tempkb model add NAME CHECKPOINT"
             )
         new[name] = {"checkpoint": one}
     return new
 
 
-def _require_prompts(store: Store, families: Sequence[Any], words: Words) -> None:
-    """Refuse what would score nothing, before anything is loaded or fetched.
+def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: Words) -> None:
+    """Refuse what would ask nothing, before anything is loaded or fetched.
 
     Raises:
         SettingsError: no release that is built has such prompts, or none about the windows.
     """
-    request, said = request_of(words), list[str]()
+    request, said = kind.request_of(words), list[str]()
     # The family of a checkpoint is known once it is read; until then it may be any that has such a scorer.
-    able = [name for name, one in TRAITS.items() if not request.scorer or request.scorer in one.templates]
-    for family in dict.fromkeys(families or able[:1] or TRAITS):
-        asked = wanted(store, BENCHMARKS, family, request, said.append)
-        if not asked:
-            why = f" ({'; '.join(dict.fromkeys(said))})" if said else ""
-            raise SettingsError(
-                f"score: found no prompts of that kind in the releases of the home{why}; build a release first, such "
-                "as: tempkb release dynamic-templama 2021-01-01..2024-01-01"
-            )
-        if request.windows is not None and not any(one.n_prompts for one in asked):
-            first, end = request.windows
-            raise SettingsError(
-                f"score: found no prompt about a window that begins on or after {first} and before {end}; expected "
-                "windows of a release; tempkb status has the first and last of each table of prompts"
-            )
+    able = [name for name in TRAITS if not request.template or request.template in kind.templates(name)]
+    asked = [
+        one
+        for family in dict.fromkeys(families or able[:1] or TRAITS)
+        for one in wanted(kind, store, BENCHMARKS, family, request, said.append)
+    ]
+    if not asked:
+        why = f" ({'; '.join(dict.fromkeys(said))})" if said else ""
+        raise SettingsError(
+            f"{kind.command}: found no prompts of that kind in the releases of the home{why}; build a release first, "
+            f"such as: tempkb release dynamic-templama 2021-01-01..2024-01-01{kind.otherwise}"
+        )
+    if request.windows is not None and not any(one.n_prompts for one in asked):
+        first, end = request.windows
+        raise SettingsError(
+            f"{kind.command}: found no prompt about a window that begins on or after {first} and before {end}; "
+            "expected windows of a release; tempkb status has the first and last of each table of prompts"
+        )
 
 
 def _name_of(checkpoint: str) -> str:

@@ -7,8 +7,9 @@ import dagster as dg
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.tables import MODELS
 from tempkb.scores.checking import ASKED
-from tempkb.scores.requests import ScoreRequest, request_of
-from tempkb.scores.scoring import Scored, score_model
+from tempkb.scores.kinds import SCORES
+from tempkb.scores.requests import ScoreRequest
+from tempkb.scores.running import Answered, ask_model, counts
 from tempkb.scores.showing import picture, sample, to_show
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.assets import fields_of, table_of, words_in
@@ -32,26 +33,18 @@ def prompt_scores(context: dg.AssetExecutionContext, store: dg.ResourceParam[Sto
     One row per prompt and scorer of a model; key `prompt_id`.
     """
     name, words = context.partition_key, words_in(context)
-    done = score_model(store, BENCHMARKS, name, request_of(words), context.log.info)
+    done = ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of(words), context.log.info)
     if not done:
         context.log.warning(f"model {name}: no release has prompts yet, so there was nothing to score")
     publication = store.publish()
-    keys = [partition_of(name, one.scorer) for one in done]
+    keys = [partition_of(name, one.name) for one in done]
     facts = facts_of_partitions(store.lake.versions(PROMPT_SCORES.name, keys), publication)
     return dg.MaterializeResult(
-        metadata={**facts, ASKED: dg.MetadataValue.json(words), **_counts(done), **_shown(store, name, done)}
+        metadata={**facts, ASKED: dg.MetadataValue.json(words), **counts(done), **_shown(store, name, done)}
     )
 
 
-def _counts(done: list[Scored]) -> dict[str, Any]:
-    return {
-        f"{one.scorer}/{what}": n
-        for one in done
-        for what, n in {"prompts": one.n_prompts, "new": one.n_new, **one.by_status}.items()
-    }
-
-
-def _shown(store: Store, name: str, done: list[Scored]) -> dict[str, Any]:
+def _shown(store: Store, name: str, done: list[Answered]) -> dict[str, Any]:
     """A sample and a picture of a few releases, and how many others there are."""
     sources, n_others = to_show(store, done)
     shown: dict[str, Any] = {"releases not shown": n_others} if n_others else {}

@@ -5,9 +5,8 @@ from typing import Any
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.known import known_models
-from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import DIGESTS
-from tempkb.scores.requests import request_of
+from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import PROMPT_SCORES, SEPARATOR, model_of, partition_of
 from tempkb.store.lake import Version
@@ -22,45 +21,77 @@ ASKED = "asked"
 """Name of the metadata with what a run was asked for."""
 
 
-def _unanswered(store: Store, subject: Subject) -> list[tuple[str, str, int]] | None:
-    """Scorers whose prompts, as the run was asked for them, have no row, with an example and their number.
+def every_answer(kind: Kind, name: str, meaning: str) -> Promise:
+    """Return the promise that everything a run was asked for has a row.
 
-    Without a run, all releases are asked for.
+    Args:
+        kind: of the answers.
+        name: of the promise.
+        meaning: in a sentence.
     """
-    request = request_of(subject.facts.get(ASKED) or {})
-    broken, compared = [], 0
-    for row in _models(store, subject):
-        for one in wanted(store, BENCHMARKS, row["family"], request, lambda _line: None):
-            scorer = scorer_name(row["family"], one.template, request.dtype)
-            current = store.lake.current(PROMPT_SCORES.name, partition_of(row["model"], scorer))
-            if current is None and not subject.facts:
-                # Nobody has scored with it yet.
-                continue
-            compared += 1
-            scored = "" if current is None else f" ANTI JOIN {parquet(current.paths())} USING (prompt_id)"
-            with asking() as memory:
-                found = memory.execute(f"SELECT min(prompt_id), count(*) FROM ({one.query}){scored}").fetchall()
-            if found[0][1]:
-                broken.append((f"{row['model']}, {scorer}", *found[0]))
-    return broken if compared else None
+
+    def missing(store: Store, subject: Subject) -> list[tuple[str, str, int]] | None:
+        """What lacks a row as the run was asked for it, or of all releases without a run; an example, and how many."""
+        request = kind.request_of(subject.facts.get(ASKED) or {})
+        broken, compared = [], 0
+        for row in _models(store, subject):
+            for one in wanted(kind, store, BENCHMARKS, row["family"], request, lambda _line: None):
+                way = kind.named(row["family"], one.template, request.dtype)
+                current = store.lake.current(kind.table.name, partition_of(row["model"], way))
+                if current is None and not subject.facts:
+                    # Nobody has asked it in this way yet.
+                    continue
+                compared += 1
+                there = "" if current is None else f" ANTI JOIN {parquet(current.paths())} USING ({kind.key})"
+                with asking() as memory:
+                    found = memory.execute(f"SELECT min({kind.key}), count(*) FROM ({one.query}){there}").fetchall()
+                if found[0][1]:
+                    broken.append((f"{row['model']}, {way}", *found[0]))
+        return broken if compared else None
+
+    return Promise(
+        name,
+        meaning,
+        kind.table,
+        tables={kind.table.name: kind.table},
+        finds=missing,
+        shown=lambda row: f"{row[0]}: {row[2]} prompts, such as {row[1]}",
+    )
 
 
-def _of_other_files(store: Store, subject: Subject) -> Iterator[tuple[str, str, str]]:
-    """Scores that were made with other files than those to which the model's name is bound."""
-    models = {row["model"]: row for row in _models(store, subject)}
-    for version in _versions(store, subject):
-        inputs = inputs_of(version)
-        row = models.get(model_of(version.partition), {})
-        for name in DIGESTS:
-            if inputs.get(name) != row.get(name):
-                yield version.partition, name, f"{inputs.get(name)}, expected {row.get(name)}"
+def of_the_models_files(kind: Kind, name: str, meaning: str) -> Promise:
+    """Return the promise that answers were made with the files to which the model's name is bound.
+
+    Args:
+        kind: of the answers.
+        name: of the promise.
+        meaning: in a sentence.
+    """
+
+    def of_other_files(store: Store, subject: Subject) -> Iterator[tuple[str, str, str]]:
+        models = {row["model"]: row for row in _models(store, subject)}
+        for version in versions_of(kind, store, subject):
+            inputs = inputs_of(version)
+            row = models.get(model_of(version.partition), {})
+            for column in DIGESTS:
+                if inputs.get(column) != row.get(column):
+                    yield version.partition, column, f"{inputs.get(column)}, expected {row.get(column)}"
+
+    return Promise(
+        name,
+        meaning,
+        kind.table,
+        tables={kind.table.name: kind.table},
+        finds=of_other_files,
+        shown=lambda row: f"{row[0]}: {row[1]} is {row[2]}",
+    )
 
 
 def _above_zero(store: Store, subject: Subject) -> list[tuple[Any, ...]] | None:
     """Scores of causal and sequence-to-sequence models that are no logarithms of probabilities."""
     paths = [
         path
-        for version in _versions(store, subject)
+        for version in versions_of(SCORES, store, subject)
         if not version.partition.partition(SEPARATOR)[2].startswith("masked.")
         for path in version.paths()
     ]
@@ -77,27 +108,22 @@ def _models(store: Store, subject: Subject) -> list[dict[str, Any]]:
     return [row for row in known_models(store.lake) if row["family"] and subject.has(row["model"])]
 
 
-def _versions(store: Store, subject: Subject) -> list[Version]:
-    keys = [key for key in store.lake.partitions(PROMPT_SCORES.name) if subject.has(model_of(key))]
-    return store.lake.versions(PROMPT_SCORES.name, keys)
+def versions_of(kind: Kind, store: Store, subject: Subject) -> list[Version]:
+    """Return the answers of the models that a check is about."""
+    keys = [key for key in store.lake.partitions(kind.table.name) if subject.has(model_of(key))]
+    return store.lake.versions(kind.table.name, keys)
 
 
 PROMISES = (
-    Promise(
+    every_answer(
+        SCORES,
         "every_prompt_has_a_score_or_a_reason",
         "Every prompt that a run was asked to score has a row, with a score or the reason why there is none.",
-        PROMPT_SCORES,
-        tables={"prompt_scores": PROMPT_SCORES},
-        finds=_unanswered,
-        shown=lambda row: f"{row[0]}: {row[2]} prompts, such as {row[1]}",
     ),
-    Promise(
+    of_the_models_files(
+        SCORES,
         "scores_are_of_the_models_files",
         "Scores were made with the files to which the model's name is bound.",
-        PROMPT_SCORES,
-        tables={"prompt_scores": PROMPT_SCORES},
-        finds=_of_other_files,
-        shown=lambda row: f"{row[0]}: {row[1]} is {row[2]}",
     ),
     Promise(
         "log_probabilities_are_not_above_zero",

@@ -1,19 +1,20 @@
-"""What people ask for when they score: which prompts, by which scorer, how much at once. No torch here."""
+"""What people ask for when they ask models: which prompts, in which way, how much at once. No torch here."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import get_args
 
 from tempkb.models.names import Dtype
-from tempkb.options import Words, option, read_request, typed, words_of
+from tempkb.options import Words, option, words_of
 from tempkb.values import digits, in_order, one_of, text, truth
 from tempkb.windows import parse_range
 
 
 @dataclass(frozen=True)
-class ScoreRequest:
-    """Which prompts are to be scored, and how."""
+class AskRequest(ABC):
+    """Which prompts models are asked, and how. Each kind of answers adds the option by which its template is typed."""
 
     benchmarks: tuple[str, ...] = option(
         (),
@@ -46,13 +47,6 @@ class ScoreRequest:
         flag="--variant",
         metavar="NAME",
         help="Only this form of prompts, such as no_ent; may be repeated. By default those that a benchmark names.",
-    )
-    scorer: str = option(
-        "",
-        text,
-        "Template of the scorer, such as answer_l2r; by default the one that each benchmark names.",
-        metavar="TEMPLATE",
-        help="Without its family, such as span_end; by default the one that a benchmark names.",
     )
     limit: int | None = option(
         None,
@@ -99,25 +93,30 @@ class ScoreRequest:
         help="Scores that do not depend on the rest of the batch, bit for bit on one machine; slower.",
     )
 
-
-def request_of(words: Words) -> ScoreRequest:
-    """Return the request that words make.
-
-    Raises:
-        SettingsError: a word is not allowed.
-    """
-    return read_request(ScoreRequest, "score", words)
+    @property
+    @abstractmethod
+    def template(self) -> str:
+        """What a person asked for: template of a scorer, or name of a decoder; empty for what benchmarks name."""
 
 
-def words_for(request: ScoreRequest, releases: Sequence[str]) -> Words:
+@dataclass(frozen=True)
+class ScoreRequest(AskRequest):
+    """Which prompts are to be scored, and how."""
+
+    scorer: str = option(
+        "",
+        text,
+        "Template of the scorer, such as answer_l2r; by default the one that each benchmark names.",
+        metavar="TEMPLATE",
+        help="Without its family, such as span_end; by default the one that a benchmark names.",
+    )
+
+    @property
+    def template(self) -> str:
+        """The scorer."""
+        return self.scorer
+
+
+def words_for(request: AskRequest, releases: Sequence[str]) -> Words:
     """Return the words of a request, with the names of releases in place of those that it asks for."""
     return words_of(replace(request, benchmarks=(), releases=tuple(sorted(set(releases)))))
-
-
-def command_of(model: str, words: Words) -> str:
-    """Return the command that asks for what words of a request say, such as those that are kept of a model.
-
-    >>> command_of("tiny", {"releases": "a,b", "limit": "7", "fixed_shapes": "true"})
-    'tempkb score tiny --release a --release b --limit 7 --fixed-shapes'
-    """
-    return typed(f"tempkb score {model}", ScoreRequest, words)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.prompting import Prompting
+from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.register import is_built, partitions_of_release, releases_of, require_whole
 from tempkb.errors import SettingsError
 from tempkb.models.names import Family
-from tempkb.models.scorers import require_template
-from tempkb.scores.requests import ScoreRequest
+from tempkb.scores.kinds import Kind
+from tempkb.scores.requests import AskRequest
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.quoting import literal, parquet
@@ -48,30 +48,30 @@ class Source:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The prompts that one scorer of a model is asked.
+    """What a model is asked in one way.
 
     Attributes:
-        sources: where they are; a prompt that several have is asked once.
-        limit: most prompts; None for all.
+        template: of the scorer, or name of the decoder.
+        sources: where the prompts are; what several have is asked once.
+        limit: most that is asked; None for all.
     """
 
+    kind: Kind
     template: str
     sources: tuple[Source, ...]
     limit: int | None
 
     @property
     def query(self) -> str:
-        """SQL that returns prompt_id, left_context, target and right_context, each prompt once."""
+        """SQL that returns the id and the texts of what is asked, each once."""
+        key, names = self.kind.key, self.kind.plan_texts
         parts = " UNION ALL ".join(
-            f"(SELECT prompt_id, left_context, target, right_context {one.query})" for one in self.sources
+            f"(SELECT {self.kind.key_sql} AS {key}, {', '.join(names)} {one.query})" for one in self.sources
         )
         # Ids are hashes, so the first ones are chosen as by chance, and of a larger limit the first ones again.
-        some = "" if self.limit is None else f" ORDER BY prompt_id LIMIT {self.limit}"
-        texts = "any_value(left_context) AS left_context, any_value(target) AS target"
-        return (
-            f"SELECT prompt_id, {texts}, any_value(right_context) AS right_context FROM ({parts}) "
-            f"GROUP BY prompt_id{some}"
-        )
+        some = "" if self.limit is None else f" ORDER BY {key} LIMIT {self.limit}"
+        texts = ", ".join(f"any_value({name}) AS {name}" for name in names)
+        return f"SELECT {key}, {texts} FROM ({parts}) GROUP BY {key}{some}"
 
     @property
     def n_prompts(self) -> int:
@@ -107,9 +107,9 @@ def prompts_mark(store: Store, benchmarks: Sequence[Benchmark]) -> str:
 
 
 def wanted(
-    store: Store, benchmarks: Sequence[Benchmark], family: Family, request: ScoreRequest, log: Log
+    kind: Kind, store: Store, benchmarks: Sequence[Benchmark], family: Family, request: AskRequest, log: Log
 ) -> list[Wanted]:
-    """Return what the scorers of a family are asked, those of the benchmarks' own templates first.
+    """Return what models of a family are asked, in the benchmarks' own ways first.
 
     Args:
         log: takes a sentence about each release that is left out.
@@ -118,78 +118,75 @@ def wanted(
         SettingsError: there is no such benchmark, variant or template; DesignError, a kind of it: no such release, or
             one that is not finished; its message says what to do.
     """
-    asked = _asked(benchmarks, request)
-    if request.scorer:
-        require_template(family, request.scorer)
-    named = _of_names(store, [benchmark for benchmark, _ in asked], request)
+    asked = _asked(kind, benchmarks, request)
+    if request.template:
+        kind.require(family, request.template)
+    named = _of_names(kind, store, [benchmark for benchmark, _ in asked], request)
     by_template: dict[str, list[Source]] = {}
     for benchmark, prompting in asked:
         for release in named.get(benchmark.name, []):
-            source = _source(store, benchmark, prompting, release, request, log)
-            if source is None:
-                continue
-            template = request.scorer or prompting.templates[family]
-            by_template.setdefault(template, []).append(source)
-            instead = prompting.without_left.get(family)
-            if instead and not request.scorer:
-                bare = Source(
-                    source.benchmark,
-                    source.release,
-                    source.versions,
-                    f"{source.condition} AND trim(left_context) = ''",
-                )
-                by_template.setdefault(instead, []).append(bare)
-    return [Wanted(template, tuple(sources), request.limit) for template, sources in by_template.items()]
+            versions = _versions(store, prompting, release, log)
+            for way in kind.ways(prompting, family, request.template, request.variants) if versions else ():
+                if condition := _condition(prompting, way, request):
+                    source = Source(benchmark.name, release, versions, condition)
+                    by_template.setdefault(way.template, []).append(source)
+    return [Wanted(kind, template, tuple(sources), request.limit) for template, sources in by_template.items()]
 
 
-def _asked(benchmarks: Sequence[Benchmark], request: ScoreRequest) -> list[tuple[Benchmark, Prompting]]:
+def _asked(kind: Kind, benchmarks: Sequence[Benchmark], request: AskRequest) -> list[tuple[Benchmark, Prompting]]:
     """The benchmarks that are asked for, with how models are asked about them."""
     able = {one.name: one for one in benchmarks if one.prompting is not None}
     names = [name.replace("-", "_") for name in request.benchmarks]
     for name in names:
         if name not in able:
             known = ", ".join(able)
-            raise SettingsError(f"score: found the benchmark {name!r}; expected one that has prompts: {known}")
+            raise SettingsError(f"{kind.command}: found the benchmark {name!r}; expected one that has prompts: {known}")
     chosen = [one for name, one in able.items() if not names or name in names]
     asked = [(one, one.prompting) for one in chosen if one.prompting is not None]
     known_variants = sorted({variant for _, prompting in asked for variant in prompting.variants})
     for variant in request.variants:
         if variant not in known_variants:
-            raise SettingsError(f"score: found the variant {variant!r}; expected some of {', '.join(known_variants)}")
+            known = ", ".join(known_variants)
+            raise SettingsError(f"{kind.command}: found the variant {variant!r}; expected some of {known}")
     return asked
 
 
-def _of_names(store: Store, benchmarks: Sequence[Benchmark], request: ScoreRequest) -> dict[str, list[str]]:
+def _of_names(kind: Kind, store: Store, benchmarks: Sequence[Benchmark], request: AskRequest) -> dict[str, list[str]]:
     """Names of the releases that are asked for, by benchmark."""
     known = {one.name: releases_of(store.home, one.name) for one in benchmarks}
     for name in request.releases:
         if not any(name in names for names in known.values()):
             there = ", ".join(name for names in known.values() for name in names) or "none"
-            raise SettingsError(f"score: found the release {name!r}; expected a release that has prompts: {there}")
+            raise SettingsError(
+                f"{kind.command}: found the release {name!r}; expected a release that has prompts: {there}"
+            )
         require_whole(store.home, store.lake, name)
     if not request.releases:
         return known
     return {benchmark: [name for name in names if name in request.releases] for benchmark, names in known.items()}
 
 
-def _source(
-    store: Store, benchmark: Benchmark, prompting: Prompting, release: str, request: ScoreRequest, log: Log
-) -> Source | None:
-    """The prompts of a release; None if it has none of the variants, or none at all."""
+def _versions(store: Store, prompting: Prompting, release: str, log: Log) -> tuple[Version, ...]:
+    """The prompts of a release; nothing if it has none."""
     finish = f"tempkb release finish {release}"
     if not is_built(store.home, release):
         log(f"release {release}: is not finished, so its prompts are left out; finish it: {finish}")
-        return None
+        return ()
     partitions = partitions_of_release(store.lake, prompting.table, release)
     if not partitions:
         log(f"release {release}: has no prompts, since they were lost to damage; add them: {finish}")
-        return None
-    variants = [name for name in request.variants or prompting.defaults if name in prompting.variants]
+    return tuple(store.lake.versions(prompting.table.name, partitions))
+
+
+def _condition(prompting: Prompting, way: Way, request: AskRequest) -> str:
+    """SQL that chooses the prompts that are asked in a way; empty if the benchmark has none of its variants."""
+    variants = [name for name in way.variants if name in prompting.variants]
     if not variants:
-        return None
+        return ""
     conditions = [f"variant IN ({', '.join(map(literal, variants))})"]
     if request.windows is not None:
         first, end = request.windows
         conditions.append(f"window_start >= DATE '{first}' AND window_start < DATE '{end}'")
-    versions = tuple(store.lake.versions(prompting.table.name, partitions))
-    return Source(benchmark.name, release, versions, " AND ".join(conditions))
+    if way.condition:
+        conditions.append(way.condition)
+    return " AND ".join(conditions)

@@ -8,22 +8,19 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from tempkb.models.scores import Score
-from tempkb.prompts import Prompt
-from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.scores.kinds import Kind
 from tempkb.store.memory import asking, spilling_to
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
-
-N_PROMPTS = 8192
-"""Prompts of a shard."""
+from tempkb.store.tables import Table
 
 _PLAN = "plan.parquet"
 _FINISHED, _ADDED = "finished", "added"
-_TEXTS = pa.schema([(name, pa.string()) for name in ("prompt_id", "left_context", "target", "right_context")])
+_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,16 @@ class Shards:
     """The prompts that a run has still to score.
 
     Attributes:
+        kind: of what is asked.
         folder: has the plan, and a file for each shard that is finished.
     """
 
+    kind: Kind
     folder: Path
+
+    @property
+    def _texts(self) -> pa.Schema:
+        return pa.schema([(name, pa.string()) for name in (self.kind.key, *self.kind.plan_texts)])
 
     @property
     def is_planned(self) -> bool:
@@ -51,14 +54,15 @@ class Shards:
         self.folder.mkdir(parents=True, exist_ok=True)
         missing = f"FROM ({query}) AS p"
         if scored:
-            missing += f" ANTI JOIN {parquet(scored)} AS s ON s.prompt_id = p.prompt_id"
+            missing += f" ANTI JOIN {parquet(scored)} AS s ON s.{self.kind.key} = p.{self.kind.key}"
         # Prompts that begin alike are neighbours, so that what they have in common is computed once.
-        columns = ", ".join(_TEXTS.names)
-        ordered = f"SELECT {columns} {missing} ORDER BY left_context, right_context, target"
+        columns = ", ".join(self._texts.names)
+        ordered = f"SELECT {columns} {missing} ORDER BY {', '.join(self.kind.texts)}"
         draft = self.folder / f"{_PLAN}.draft"
-        with spilling_to(self.folder) as connection, parquet_writer(draft, _TEXTS) as writer:
-            for part in _sized(connection.sql(ordered).to_arrow_reader(N_PROMPTS), N_PROMPTS):
-                writer.write_table(part, row_group_size=N_PROMPTS)
+        size = self.kind.n_of_shard
+        with spilling_to(self.folder) as connection, parquet_writer(draft, self._texts) as writer:
+            for part in _sized(connection.sql(ordered).to_arrow_reader(size), size, self._texts):
+                writer.write_table(part, row_group_size=size)
         _put(draft, self.folder / _PLAN)
 
     @property
@@ -69,26 +73,28 @@ class Shards:
 
     def having(self, queries: Sequence[str]) -> list[int]:
         """Return the places of those queries that give a prompt of the plan; each is SQL from FROM on."""
-        each = " UNION ALL ".join(f"SELECT {at} AS place, prompt_id {query}" for at, query in enumerate(queries))
-        plan = f"(SELECT prompt_id FROM {parquet([self.folder / _PLAN])})"
+        key = self.kind.key
+        ids = f"SELECT {{}} AS place, {self.kind.key_sql} AS {key} {{}}"
+        each = " UNION ALL ".join(ids.format(at, query) for at, query in enumerate(queries))
+        plan = f"(SELECT {key} FROM {parquet([self.folder / _PLAN])})"
         with asking() as memory:
-            query = f"SELECT DISTINCT place FROM ({each}) SEMI JOIN {plan} USING (prompt_id) ORDER BY ALL"
+            query = f"SELECT DISTINCT place FROM ({each}) SEMI JOIN {plan} USING ({key}) ORDER BY ALL"
             return [place for (place,) in memory.execute(query).fetchall()]
 
-    def unfinished(self) -> Iterator[tuple[int, list[str], list[Prompt]]]:
-        """Yield the shards that are not finished: number, ids and prompts."""
+    def unfinished(self) -> Iterator[tuple[int, list[str], list[Any]]]:
+        """Yield the shards that are not finished: number, ids and what is asked."""
         with open_parquet(self.folder / _PLAN) as plan:
             for number in range(plan.num_row_groups):
                 if self._path(number).exists() or self._path(number, _ADDED).exists():
                     continue
                 rows = plan.read_row_group(number).to_pydict()
-                texts = zip(rows["left_context"], rows["target"], rows["right_context"], strict=True)
-                yield number, rows["prompt_id"], [Prompt(*text) for text in texts]
+                texts = zip(*(rows[name] for name in self.kind.plan_texts), strict=True)
+                yield number, rows[self.kind.key], [self.kind.asked(text) for text in texts]
 
     def finish(self, number: int, rows: pa.Table) -> None:
-        """Keep the scores of a shard for good."""
+        """Keep the answers of a shard for good."""
         draft = self.folder / f"{number}.draft"
-        with parquet_writer(draft, PROMPT_SCORES.schema, compression="zstd") as writer:
+        with parquet_writer(draft, rows.schema, compression="zstd") as writer:
             writer.write_table(rows)
         _put(draft, self._path(number))
 
@@ -110,36 +116,20 @@ class Shards:
         return self.folder / f"{state}-{number:06}.parquet"
 
 
-def merged(paths: Sequence[Path]) -> Iterator[pa.Table]:
-    """Yield the scores of shards, in the order of their prompts' ids; DuckDB sorts what does not fit in memory."""
-    columns = ", ".join(PROMPT_SCORES.schema.names)
+def merged(table: Table, paths: Sequence[Path]) -> Iterator[pa.Table]:
+    """Yield the answers of shards in the order of the table's key; DuckDB sorts what does not fit in memory."""
+    columns = ", ".join(table.schema.names)
     with spilling_to(paths[0].parent) as connection:
-        ordered = connection.sql(f"SELECT {columns} FROM {parquet(paths)} ORDER BY prompt_id")
-        for batch in ordered.to_arrow_reader(N_PROMPTS):
+        ordered = connection.sql(f"SELECT {columns} FROM {parquet(paths)} ORDER BY {', '.join(table.key)}")
+        for batch in ordered.to_arrow_reader(_ROWS):
             yield pa.Table.from_batches([batch])
 
 
-def rows_of(model: str, scorer: str, prompt_ids: Sequence[str], scores: Sequence[Score]) -> pa.Table:
-    """Return scores as rows of `prompt_scores`, in the order of the prompts."""
-    n = len(prompt_ids)
-    columns = {
-        "prompt_id": prompt_ids,
-        "model": [model] * n,
-        "scorer": [scorer] * n,
-        **{
-            name: [getattr(score, name) for score in scores]
-            for name in PROMPT_SCORES.column_names()
-            if name not in ("prompt_id", "model", "scorer")
-        },
-    }
-    return pa.table(columns, schema=PROMPT_SCORES.schema)
-
-
-def _sized(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+def _sized(batches: Iterator[pa.RecordBatch], size: int, texts: pa.Schema) -> Iterator[pa.Table]:
     """Tables of `size` rows; the last one has the rest."""
-    waiting = _TEXTS.empty_table()
+    waiting = texts.empty_table()
     for batch in batches:
-        waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch]).cast(_TEXTS)])
+        waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch]).cast(texts)])
         while waiting.num_rows >= size:
             yield waiting.slice(0, size)
             waiting = waiting.slice(size)

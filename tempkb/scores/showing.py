@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from tempkb.benchmarks.plots import plot_means
-from tempkb.scores.scoring import Scored
+from tempkb.scores.running import Answered
 from tempkb.scores.selecting import Source
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.memory import asking
@@ -17,7 +17,7 @@ _N_SAMPLE = 10
 _N_SHOWN = 4
 
 
-def to_show(store: Store, done: Sequence[Scored]) -> tuple[list[tuple[str, Source]], int]:
+def to_show(store: Store, done: Sequence[Answered]) -> tuple[list[tuple[str, Source]], int]:
     """Return the releases that a run shows, the newest first: some with new scores, or if none has, the newest of all.
 
     Returns:
@@ -26,7 +26,7 @@ def to_show(store: Store, done: Sequence[Scored]) -> tuple[list[tuple[str, Sourc
     asked: dict[str, tuple[str, Source]] = {}
     for one in done:
         for source in one.sources if one.n_prompts else ():
-            asked.setdefault(source.release, (one.scorer, source))
+            asked.setdefault(source.release, (one.name, source))
     newest = sorted(asked.values(), key=lambda one: _written(store, one[1]), reverse=True)
     with_new = {source.release for one in done for source in one.new_sources}
     shown = [one for one in newest if one[1].release in with_new][:_N_SHOWN] or newest[:1]

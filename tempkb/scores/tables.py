@@ -65,13 +65,13 @@ TABLES = (PROMPT_SCORES,)
 
 
 def partition_of(model: str, scorer: str) -> str:
-    """Return the partition of a model and scorer in the lake."""
+    """Return the partition of a model and scorer, or decoder, in the lake."""
     return f"{model}{SEPARATOR}{scorer}"
 
 
-def drafts_of(model: str) -> str:
-    """Return the name of the folder of drafts of the runs that score with a model."""
-    return f"{RESUMABLE}scores-{model}"
+def drafts_of(kind: str, model: str) -> str:
+    """Return the name of the folder of drafts of the runs that ask a model for answers of a kind, such as scores."""
+    return f"{RESUMABLE}{kind}-{model}"
 
 
 def model_of(partition: str) -> str:

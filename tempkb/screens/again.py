@@ -1,10 +1,10 @@
 """The command that builds a damaged partition again, for the screens that name damage."""
 
 from tempkb.benchmarks.register import to_build_again
+from tempkb.generations.kind import KINDS
 from tempkb.linking.mending import command_without_row, commands_of_scores
 from tempkb.linking.tables import LINKERS, linker_of
 from tempkb.models.tables import MODELS
-from tempkb.scores.requests import command_of
 from tempkb.scores.tables import model_of
 from tempkb.settings import Home
 from tempkb.store.said import readable_said
@@ -20,7 +20,7 @@ def command_for(store: Store, table: str, partition: str) -> str:
         return command_without_row(store.home.linkers, partition)
     family = store.tables[table].family
     if family is Family.MODEL:
-        return _of_scores(store.home, model_of(partition))
+        return _of_answers(store.home, table, model_of(partition))
     if family is Family.LINKER:
         return commands_of_scores(store.home.linkers, linker_of(partition))
     return to_build_again(store.tables[table], partition)
@@ -32,6 +32,7 @@ def _of_model(store: Store, name: str) -> str:
     return f"tempkb model add {name}" + ("" if is_known else " CHECKPOINT")
 
 
-def _of_scores(home: Home, model: str) -> str:
-    asked = readable_said(home.checkpoints, model).asked
-    return " && ".join(command_of(model, words) for words in asked) or f"tempkb score {model}"
+def _of_answers(home: Home, table: str, model: str) -> str:
+    (kind,) = (one for one in KINDS if one.table.name == table)
+    asked = getattr(readable_said(home.checkpoints, model), kind.noted)
+    return " && ".join(kind.command_of(model, words) for words in asked) or f"tempkb {kind.command} {model}"

@@ -19,6 +19,7 @@ from tempkb.results.reading import passed_over, read_answers, read_questions, re
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, MADE_FROM
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, level_in_words, questions_of
+from tempkb.screens.answers import print_names
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.screens.failure import tell
 from tempkb.screens.files import write_file, write_picture
@@ -64,6 +65,7 @@ def print_knowledge(
         for line in remarks(store, request, own):
             say(line)
         _print_withheld(store, own)
+        print_names(store, own[0].question.release, own[0].question.window, request.models)
     for line in unanswered:
         say(f"{line}.")
     if with_answers:

@@ -1,7 +1,8 @@
 """The closing screen of `tempkb score`: what was scored, what has no score and why, and first figures."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
@@ -11,13 +12,12 @@ from tempkb.benchmarks.dynamic_templama.preferences import SCORED_CHANGES, prefe
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
 from tempkb.models.known import known_models
-from tempkb.models.scorers import scorer_name
 from tempkb.options import Words
 from tempkb.results.currency import are_due
 from tempkb.results.tables import KNOWLEDGE, KNOWS
-from tempkb.scores.requests import request_of
-from tempkb.scores.scoring import counted
-from tempkb.scores.selecting import wanted
+from tempkb.scores.kinds import SCORES, Kind
+from tempkb.scores.running import counted
+from tempkb.scores.selecting import Source, wanted
 from tempkb.scores.tables import STATUSES, partition_of
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.sql_estimates.aggregates import ALL
@@ -27,36 +27,77 @@ from tempkb.store.store import Store
 _WAITING = "no score yet"  # after a run that failed, in place of a status
 
 
-def print_scores(models: Sequence[str], words: Words) -> None:
-    """Print what models were asked, and first figures of what they know."""
-    store, out = open_store(), console()
+@dataclass(frozen=True)
+class Asked:
+    """What models were asked.
+
+    Attributes:
+        about: rows of the models that can be asked, by name.
+        names: of scorers or decoders.
+        sources: the prompts of releases.
+        windows: about which these are; None for all.
+    """
+
+    about: Mapping[str, Mapping[str, Any]]
+    names: Sequence[str]
+    sources: Sequence[Source]
+    windows: tuple[date, date] | None
+
+
+def print_asked(kind: Kind, statuses: Iterable[str], models: Sequence[str], words: Words) -> Asked | None:
+    """Print how many prompts models were asked about, and what became of them; None if there are none.
+
+    Args:
+        kind: of the answers.
+        statuses: that an answer may have, in the order of their columns.
+        models: names of models that were asked.
+        words: what was asked for.
+    """
+    store = open_store()
     about = {row["model"]: row for row in known_models(store.lake) if row["model"] in models}
-    request = request_of(words)
-    asked = {name: wanted(store, BENCHMARKS, row["family"], request, lambda _line: None) for name, row in about.items()}
-    rows = [
-        (name, scorer, one.n_prompts, Counter(counted(store, partition_of(name, scorer), one.query)))
-        for name in about
-        for one in asked[name]
-        for scorer in [scorer_name(about[name]["family"], one.template, request.dtype)]
+    request = kind.request_of(words)
+    asked = [
+        (name, kind.named(row["family"], one.template, request.dtype), one)
+        for name, row in about.items()
+        for one in wanted(kind, store, BENCHMARKS, row["family"], request, lambda _line: None)
     ]
-    # A scorer without any prompt in these windows.
-    rows = [row for row in rows if row[2]]
+    # Some may have no prompt in these windows.
+    rows = [
+        (name, way, n_asked, Counter(counted(kind, store, partition_of(name, way), one.query)))
+        for name, way, one in asked
+        if (n_asked := one.n_prompts)
+    ]
     if not rows:
-        return
+        return None
     for _, _, n_asked, n in rows:
         n[_WAITING] = n_asked - n.total()
     # Reasons that no prompt has would be empty columns.
-    reasons = [status for status in (*STATUSES, _WAITING) if any(n[status] for *_, n in rows)]
-    cells = [(name, scorer, n_asked, *(n[reason] for reason in reasons)) for name, scorer, n_asked, n in rows]
-    out.print(grid(("model", "scorer", "prompts", *reasons), cells, title="scores"))
-    sources = [source for them in asked.values() for one in them for source in one.sources]
+    reasons = [status for status in (*statuses, _WAITING) if any(n[status] for *_, n in rows)]
+    cells = [(name, way, n_asked, *(n[reason] for reason in reasons)) for name, way, n_asked, n in rows]
+    what = "questions" if kind.key == "question_id" else "prompts"
+    console().print(grid(("model", kind.column, what, *reasons), cells, title=kind.drafts))
+    sources = [source for *_, one in asked for source in one.sources]
+    return Asked(about, sorted({way for _, way, *_ in rows}), sources, request.windows)
+
+
+def print_scores(models: Sequence[str], words: Words) -> None:
+    """Print what models were asked, and first figures of what they know.
+
+    Args:
+        models: names of models that were scored.
+        words: what was asked for.
+    """
+    asked = print_asked(SCORES, STATUSES, models, words)
+    if asked is None:
+        return
+    store, about, sources = open_store(), asked.about, asked.sources
     days = sorted({row["knows_certainly_until"] for row in about.values() if row["knows_certainly_until"]})
     condition = (
         f"model IN ({_listed(about)}) AND release IN ({_listed({one.release for one in sources})}) "
-        f"AND scorer IN ({_listed({scorer for _, scorer, *_ in rows})})"
+        f"AND scorer IN ({_listed(asked.names)})"
     )
-    _print_preferences(store, condition, request.windows, days)
-    _print_perplexities(store, condition, request.windows)
+    _print_preferences(store, condition, asked.windows, days)
+    _print_perplexities(store, condition, asked.windows)
     views = {
         one.prompting.view: None for one in BENCHMARKS if one.prompting and one.name in {s.benchmark for s in sources}
     }

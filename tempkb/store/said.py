@@ -2,20 +2,24 @@
 
     <home>/models/NAME.json, <home>/linkers/NAME.json
 
-`words` are those of the request that made it, and `asked` those of the requests that gave it scores. A repair asks for
+`words` are those of the request that made it, `asked` and `generated` those of the requests that gave it scores, and
+by which it said something. A repair asks for
 just that again.
 """
 
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 from tempkb.errors import SettingsError
 from tempkb.options import Words
 from tempkb.store.damage import replace_whole
 from tempkb.store.locks import locked
+
+Noted = Literal["asked", "generated"]
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,12 @@ class Said:
     Attributes:
         words: of the request that made it; empty if they are not known.
         asked: words of the requests that gave it scores, each once, in their order.
+        generated: likewise of those by which it said something.
     """
 
     words: Words
     asked: tuple[Words, ...] = ()
+    generated: tuple[Words, ...] = ()
 
 
 def said_path(folder: Path, name: str) -> Path:
@@ -45,7 +51,7 @@ def read_said(folder: Path, name: str) -> Said:
     path = said_path(folder, name)
     try:
         entry = json.loads(path.read_text("utf-8"))
-        said = Said(dict(entry["words"]), tuple(map(dict, entry["asked"])))
+        said = Said(dict(entry["words"]), *(tuple(map(dict, entry.get(name, ()))) for name in get_args(Noted)))
         if entry["name"] == name and entry["sum"] == _sum_of(name, said):
             return said
     except FileNotFoundError:
@@ -77,19 +83,25 @@ def change_said(folder: Path, name: str, change: Callable[[Said], Said]) -> None
         before = read_said(folder, name)
         after = change(before)
         if after != before:
-            entry = {"name": name, **asdict(after), "sum": _sum_of(name, after)}
+            entry = {"name": name, **_as_json(after), "sum": _sum_of(name, after)}
             replace_whole(said_path(folder, name), json.dumps(entry, indent=1).encode() + b"\n")
 
 
-def note_asked(folder: Path, name: str, words: Words) -> None:
-    """Add the words of a request for scores, unless they are there.
+def note_asked(folder: Path, name: str, words: Words, noted: Noted = "asked") -> None:
+    """Add the words of a request for scores, or for what a model says, unless they are there.
 
     Raises:
         SettingsError: the file has another content than tempkb wrote.
     """
-    change_said(
-        folder, name, lambda said: said if words in said.asked else Said(said.words, (*said.asked, dict(words)))
-    )
+
+    def add(said: Said) -> Said:
+        before = getattr(said, noted)
+        if words in before:
+            return said
+        after = (*before, dict(words))
+        return replace(said, asked=after) if noted == "asked" else replace(said, generated=after)
+
+    change_said(folder, name, add)
 
 
 def forget_release(folder: Path, release: str) -> None:
@@ -99,7 +111,11 @@ def forget_release(folder: Path, release: str) -> None:
     """
     for name in said_names(folder):
         try:
-            change_said(folder, name, lambda said: Said(said.words, tuple(_without(said.asked, release))))
+            change_said(
+                folder,
+                name,
+                lambda said: Said(said.words, *(_without(getattr(said, one), release) for one in get_args(Noted))),
+            )
         except SettingsError:
             continue
 
@@ -109,15 +125,20 @@ def said_names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.json"))
 
 
-def _without(asked: tuple[Words, ...], release: str) -> list[Words]:
-    kept = []
+def _without(asked: tuple[Words, ...], release: str) -> tuple[Words, ...]:
+    kept = list[Words]()
     for words in asked:
         releases = words.get("releases", "").split(",")
         left = [name for name in releases if name != release]
         if left:
             kept.append({**words, "releases": ",".join(left)} if "releases" in words else words)
-    return kept
+    return tuple(kept)
 
 
 def _sum_of(name: str, said: Said) -> str:
-    return hashlib.sha256(json.dumps([name, asdict(said)], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([name, _as_json(said)], sort_keys=True).encode()).hexdigest()
+
+
+def _as_json(said: Said) -> dict[str, Any]:
+    """What a file holds; linkers, and models that were never asked to say something, have nothing of that kind."""
+    return {key: value for key, value in asdict(said).items() if value or key != "generated"}

@@ -6,7 +6,7 @@ with their spread, and ratios are taken pair by pair, so that a machine which
 changes its speed does not favour a side. `python -m tempkb_tests.bench chain`
 measures only what comes after the snapshots, `... facts` only
 Wikidata and the benchmarks of facts, `... cloze` only ECBD, `... merging` only the merging of runs,
-`... commands` only the commands that read, `... scoring` only the scorers of models, `... preferences` only the view
+`... commands` only the commands that read, `... scoring` only the scorers of models, `... generation` only their decoders, `... preferences` only the view
 `prefers_new`, `... statistics` only the estimators of results, `... searching` only the search and the vectors of
 linkers, `... encoding` only their encoders.
 `python -m tempkb_tests.bench.checks` measures what the asset checks cost.
@@ -30,6 +30,7 @@ from tempkb_tests.bench import (
     commands,
     encoding,
     facts,
+    generation,
     merging,
     preferences,
     scoring,
@@ -45,6 +46,7 @@ PARTS: Mapping[str, Callable[[Path], None]] = {
     "cloze": cloze.measure_all,
     "commands": commands.measure_all,
     "scoring": lambda _folder: scoring.measure_all(),
+    "generation": lambda _folder: generation.measure_all(),
     "preferences": preferences.measure_all,
     "statistics": lambda _folder: statistics.measure_all(),
     "searching": lambda _folder: searching.measure_all(),

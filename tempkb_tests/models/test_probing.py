@@ -8,9 +8,9 @@ import torch
 import transformers
 
 from tempkb.errors import ModelError
-from tempkb.models.batching import Limits
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.loading import loaded
+from tempkb.models.packing import Limits
 from tempkb.models.probing import require_sound
 from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt

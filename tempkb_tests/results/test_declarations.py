@@ -17,18 +17,21 @@ ESTIMATES = [
     "object_scores",
     "scores_by_gap",
     "knows",
+    "token_ranks",
 ]
+OF_ANSWERS = ["answer_results", "names_by_window"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]
 
 
-@pytest.mark.parametrize("name", ESTIMATES)
+@pytest.mark.parametrize("name", [*ESTIMATES, *OF_ANSWERS])
 def test_every_view_of_estimates_names_split_metric_aggregate_scorer_and_numbers(name):
     from tempkb.store.memory import in_memory
 
     with in_memory() as connection:
         World().show(connection, name)
         columns = {column[0] for column in connection.execute(f"DESCRIBE {name}").fetchall()}
-    wanted = {"model", "scorer", "split", "metric", "aggregate", "value", "low", "high", "n_items", "n_clusters"}
+    by = "decoder" if name in OF_ANSWERS else "scorer"
+    wanted = {"model", by, "split", "metric", "aggregate", "value", "low", "high", "n_items", "n_clusters"}
     assert wanted <= columns
 
 
@@ -44,7 +47,7 @@ def test_every_view_of_linking_names_pool_subset_category_k_aggregate_and_number
 
 
 def test_the_other_views_of_results_are_those_of_items():
-    assert {one.name for one in VIEWS} - set(ESTIMATES) - set(OF_LINKING) == {
+    assert {one.name for one in VIEWS} - set(ESTIMATES) - set(OF_LINKING) - set(OF_ANSWERS) == {
         "scored_changes",
         "leak_free_items",
         "entity_knowledge",

@@ -1,4 +1,4 @@
-"""A process that scores and dies at a given moment, as if killed."""
+"""A process that asks a model and dies at a given moment, as if killed."""
 
 import os
 
@@ -6,11 +6,12 @@ import torch
 
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.generations.kind import KINDS
 from tempkb.scores import shards
-from tempkb.scores.requests import request_of
-from tempkb.scores.scoring import score_model
+from tempkb.scores.running import ask_model
 from tempkb.store.store import Store
 
+SHARDS = {"score": 4, "generate": 1}
 # Which call the process does not survive: the owner, its method, the number of the call, and whether it is done first.
 DEATHS = {
     "behind the plan": (shards.Shards, "plan", 1, True),
@@ -22,8 +23,9 @@ DEATHS = {
 }
 
 
-def score_and_die(moment: str, name: str) -> None:
-    """Score all prompts of the home with a model, four a shard, and die at a moment with the exit status 9."""
+def ask_and_die(moment: str, name: str, command: str = "score") -> None:
+    """Ask a model about all prompts of the home, a few in each shard, and die at a moment with the exit status 9."""
+    (kind,) = (one for one in KINDS if one.command == command)
     owner, method, number, is_behind = DEATHS[moment]
     honest, calls = getattr(owner, method), iter(range(1, 1000))
 
@@ -37,6 +39,6 @@ def score_and_die(moment: str, name: str) -> None:
         return given
 
     setattr(owner, method, dying)
-    shards.N_PROMPTS = 4
+    type(kind).n_of_shard = SHARDS[command]
     torch.set_num_threads(1)
-    score_model(open_store(), BENCHMARKS, name, request_of({}), lambda _line: None)
+    ask_model(kind, open_store(), BENCHMARKS, name, kind.request_of({}), lambda _line: None)

@@ -13,9 +13,9 @@ from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of as model_request
 from tempkb.prompts import Prompt
 from tempkb.removal import of_model, remove
-from tempkb.scores import scoring, shards, showing
-from tempkb.scores.requests import request_of
-from tempkb.scores.scoring import score_model
+from tempkb.scores import running, shards, showing
+from tempkb.scores.kinds import SCORES
+from tempkb.scores.running import ask_model
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import LockTimeoutError
@@ -30,7 +30,7 @@ UNDATED = {"undated", "no_subject", "object_last", "no_subject_object_last"}
 
 
 def score(store, name, **words):
-    return {one.scorer: one for one in score_model(store, BENCHMARKS, name, request_of(words), quiet)}
+    return {one.name: one for one in ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of(words), quiet)}
 
 
 def prompts(store, variants=UNDATED):
@@ -68,7 +68,7 @@ def test_every_prompt_has_the_score_of_its_definition(store, add, kind, template
     for prompt_id, prompt in wanted.items():
         right = expected(kind, template, prompt)
         row = found[prompt_id]
-        assert (row["model"], row["scorer"], row["status"]) == (name, done.scorer, right["status"])
+        assert (row["model"], row["scorer"], row["status"]) == (name, done.name, right["status"])
         if row["status"] == "scored":
             assert row["log_prob_nats"] == pytest.approx(right["sum"], rel=1e-4, abs=1e-4)
 
@@ -114,7 +114,9 @@ def test_a_run_shows_the_releases_with_new_scores_or_else_the_newest_and_counts_
     name = add(store, "t5")
 
     def shown(**words):
-        sources, n_others = showing.to_show(store, score_model(store, BENCHMARKS, name, request_of(words), quiet))
+        sources, n_others = showing.to_show(
+            store, ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of(words), quiet)
+        )
         return [source.release for _, source in sources], n_others
 
     (first,) = set(store.read("dynamic_templama_prompts")["release"].to_pylist())
@@ -205,7 +207,7 @@ def test_a_score_that_is_no_number_is_a_row(store, add, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", DEATHS)
 def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(store, tmp_path, monkeypatch, add, moment):
-    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    monkeypatch.setattr(type(SCORES), "n_of_shard", 4)
     name = add(store, "gpt2")
     copy = tmp_path / "copy"
     shutil.copytree(store.home.path, copy)
@@ -223,13 +225,13 @@ def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(stor
 
 def die(moment, name):
     """Score in a process of its own, which dies at a moment."""
-    script = "import sys; from tempkb_tests.scores.dying import score_and_die; score_and_die(*sys.argv[1:])"
+    script = "import sys; from tempkb_tests.scores.dying import ask_and_die; ask_and_die(*sys.argv[1:])"
     run_script(script, moment, name, code=9)
 
 
 @pytest.mark.slow
 def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(store, monkeypatch, add):
-    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    monkeypatch.setattr(type(SCORES), "n_of_shard", 4)
     name = add(store, "t5")
     die("middle", name)
     assert not rows(store)
@@ -239,7 +241,7 @@ def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(
 
 @pytest.mark.slow
 def test_a_table_that_lost_what_a_killed_run_had_added_has_it_again(store, monkeypatch, add):
-    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    monkeypatch.setattr(type(SCORES), "n_of_shard", 4)
     name = add(store, "gpt2")
     die("last", name)
     added = rows(store, scorer="causal.sentence-1.f32")
@@ -252,7 +254,7 @@ def test_a_table_that_lost_what_a_killed_run_had_added_has_it_again(store, monke
 
 @pytest.mark.slow
 def test_what_a_killed_run_has_finished_goes_with_its_model(store, monkeypatch, add, saved):
-    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    monkeypatch.setattr(type(SCORES), "n_of_shard", 4)
     name = add(store, "t5")
     die("middle", name)
     remove(store, of_model(store, name))
@@ -265,7 +267,7 @@ def test_what_a_killed_run_has_finished_goes_with_its_model(store, monkeypatch, 
 @pytest.mark.slow
 def test_what_a_killed_run_has_finished_is_never_given_to_other_files(store, monkeypatch, add, saved):
     """The row of a model was lost, and its name given to other files before anything was in the table."""
-    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    monkeypatch.setattr(type(SCORES), "n_of_shard", 4)
     name = add(store, "t5")
     die("middle", name)
     store.lake.remove("models", name)
@@ -281,7 +283,7 @@ def test_what_a_killed_run_has_finished_is_never_added_to_scores_of_other_files(
     score(store, name, limit="5")
     (version,) = store.lake.versions("prompt_scores")
     others = Provenance(inputs_of(version) | {"weights_sha256": "0" * 64})
-    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    monkeypatch.setattr(type(SCORES), "n_of_shard", 4)
     die("middle", name)
     store.write(PROMPT_SCORES, version.partition, [store.read("prompt_scores")], others)
     before = files(store)
@@ -367,7 +369,7 @@ def test_a_release_without_prompts_is_named_with_what_to_do(store, add):
     for key in store.lake.partitions("dynamic_templama_prompts"):
         store.lake.remove("dynamic_templama_prompts", key)
     lines = []
-    assert score_model(store, BENCHMARKS, name, request_of({}), lines.append) == []
+    assert ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of({}), lines.append) == []
     assert any(f"tempkb release finish {made}" in line for line in lines)
     with pytest.raises((SettingsError, DesignError), match=f"tempkb release finish {made}"):
         score(store, name, releases=made)
@@ -385,7 +387,7 @@ def test_the_table_is_one_of_the_schema(store, add):
 
 @pytest.mark.slow
 def test_shards_are_added_while_a_long_run_goes_on(store, tmp_path, monkeypatch, add):
-    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    monkeypatch.setattr(type(SCORES), "n_of_shard", 4)
     name = add(store, "t5")
     copy = tmp_path / "copy"
     shutil.copytree(store.home.path, copy)
@@ -401,7 +403,7 @@ def test_shards_are_added_while_a_long_run_goes_on(store, tmp_path, monkeypatch,
         honest(self, number, scores)
 
     monkeypatch.setattr(shards.Shards, "finish", watched)
-    monkeypatch.setattr(scoring, "_ADDED_EVERY", -1.0)
+    monkeypatch.setattr(running, "_ADDED_EVERY", -1.0)
     score(store, name)
     # Before each shard those before it are in the table.
     assert seen == [4 * number for number in range(len(seen))]

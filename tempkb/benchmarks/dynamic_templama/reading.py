@@ -3,6 +3,7 @@
 What models prefer where facts changed is read by `preferences.py`.
 """
 
+from tempkb.benchmarks.dynamic_templama.named_changes import CHANGES_AND_NAMES
 from tempkb.benchmarks.dynamic_templama.object_scores import OBJECT_SCORES
 from tempkb.benchmarks.dynamic_templama.preferences import (
     OBJECT_SCORES_BY_ROLE,
@@ -17,9 +18,9 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_QUERIES,
 )
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS, prompting_of
-from tempkb.benchmarks.fact_queries.reading import ONCE, facts_of, items_of
+from tempkb.benchmarks.fact_queries.reading import ONCE, WORDINGS, answers_of, facts_of, items_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
-from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Part, Reading
+from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Judging, Part, Reading
 from tempkb.sql_estimates.aggregates import ALL, end_of_window, pooled
 from tempkb.sql_estimates.clustered_sql import EXP, MEAN, estimates
 from tempkb.store.tables import View
@@ -200,5 +201,6 @@ READING = Reading(
     facts=facts_of(DYNAMIC_TEMPLAMA_QUERIES, PROMPTING),
     changes=_CHANGED,
     queries=DYNAMIC_TEMPLAMA_QUERIES,
+    judging=Judging(answers_of(DYNAMIC_TEMPLAMA_QUERIES), WORDINGS, CHANGES_AND_NAMES),
 )
 """What is read of the scores of DynamicTempLAMA's queries."""

@@ -2,8 +2,8 @@
 
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPTS, ECBD_RELEASES, TARGET_ID
 from tempkb.benchmarks.ecbd.variants import VARIANTS
-from tempkb.benchmarks.prompting import Prompting
-from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Part, Reading
+from tempkb.benchmarks.prompting import Prompting, Way
+from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Judging, Part, Reading
 from tempkb.sql_estimates.aggregates import ALL, end_of_window, window_of
 from tempkb.sql_estimates.clustered_sql import EXP, MEAN, estimates
 from tempkb.store.quoting import literal
@@ -17,6 +17,8 @@ PROMPTING = Prompting(
     # The papers' perplexity is of the span alone, without anything that ends it.
     templates={"masked": "answer_l2r", "seq2seq": "span", "causal": "span"},
     view="ecbd_scores",
+    # Recall among ten spans is defined for models with sentinels alone; a beam of 10 is its cheap variant.
+    answered={"seq2seq": Way("recall_beam10", ("original",))},
 )
 """How models are asked about ECBD's items."""
 
@@ -238,7 +240,23 @@ _AGGREGATE = Aggregate(
     has_years=True,
 )
 
+# Of many entities no more than the year of their origin is known. Popular ones are not chosen by it.
+_ANSWERS = Part(
+    f"""
+    SELECT release, cloze_id AS item_id, {literal(TARGET_ID)} AS target_id,
+           CASE subset WHEN 'odie' THEN {window_of("origin_from", "'year'")} END AS window_start, subset,
+           1 AS template_no, [answer] AS names
+    FROM {ECBD_CLOZE.name}
+    """,
+    (ECBD_CLOZE.name,),
+)
+
 READING = Reading(
-    views=(ECBD_RESULTS, ECBD_VARIANTS), aggregate=_AGGREGATE, items=_ITEMS, by_window=_BY_WINDOW, sentences=_SENTENCES
+    views=(ECBD_RESULTS, ECBD_VARIANTS),
+    aggregate=_AGGREGATE,
+    items=_ITEMS,
+    by_window=_BY_WINDOW,
+    sentences=_SENTENCES,
+    judging=Judging(_ANSWERS),
 )
 """What is read of the scores of ECBD's items."""

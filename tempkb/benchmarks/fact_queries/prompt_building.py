@@ -14,6 +14,7 @@ import pyarrow as pa
 from tempkb.benchmarks.fact_queries.controls import Change, Control, Controls, Known, Object
 from tempkb.benchmarks.fact_queries.prompts import (
     DATED,
+    DATES,
     UNDATED,
     date_in_words,
     forms_of,
@@ -34,6 +35,8 @@ from tempkb.store.tables import Table
 from tempkb.windows import Window
 
 _BATCH_ROWS = 1 << 16
+MOST_SPELLS, MOST_WRONG_DATES = 2000, 5
+"""Of how many spells of a release models are asked for the date, and with how many wrong ones, each."""
 NO_NOUN = "no_subject: no noun is known for the wording"
 NO_OTHER_WORDING = "object_last: the query begins with its answer, and no wording is known that ends with it"
 NOT_ASKED = "previous: the subject has no answer in the window, so there is no query"
@@ -138,6 +141,7 @@ class _Builder:
             "CREATE TEMP TABLE names AS SELECT object_id, min(object_label) AS label, "
             "coalesce(min(object_aliases), []) AS aliases FROM spells GROUP BY object_id"
         )
+        self._choose_dates()
         connection.execute("CREATE TEMP TABLE ids (text_no INTEGER, label VARCHAR, prompt_id VARCHAR)")
 
     def read(self, window: Window) -> _Read:
@@ -166,6 +170,7 @@ class _Builder:
         self.connection.execute(_WANTED)
         self._add_ids()
         self._make_dated(read.window)
+        self._register("choices", _with_ids(self.connection.sql(_CHOICES, params=[read.window.start]).to_arrow_table()))
         read.left_out += self._counted(_LEFT_OUT)
         values = {"release": self.release.name, "window_start": read.window.start}
         reader = self.connection.sql(_PROMPTS, params=values).to_arrow_reader(_BATCH_ROWS)
@@ -202,6 +207,18 @@ class _Builder:
         self._make("forms", rows, _FORMS)
         self._make("texts", texts, _TEXTS)
         self._make("wordings", wordings, _WORDINGS)
+
+    def _choose_dates(self) -> None:
+        """Make `dates`: for some spells a window in which the object certainly holds, and some in which it cannot.
+
+        Which spells and windows these are follows from hashes (TempLAMA's test of dates asks about all of them).
+        """
+        design = self.release.design
+        rows = [
+            (one.start, one.end, one.label, date_in_words(design.granularity, one.label)) for one in design.windows()
+        ]
+        self._make("windows", rows, _WINDOWS)
+        self.connection.execute(_DATES, {"seed": str(design.seed), "most": MOST_SPELLS})
 
     def _find_pairs(self, window: Window, inputs: dict[str, str]) -> list[Exclusion]:
         """Make `pairs(subject_id, relation, old_id, new_id)` of a window: what left, and what came for it."""
@@ -332,6 +349,46 @@ _CONTROLS = {
     "label": pa.string(),
     "stands_for_id": pa.string(),
 }
+_WINDOWS = {"first_day": pa.date32(), "end_day": pa.date32(), "label": pa.string(), "prefix": pa.string()}
+_SPELL = "subject_id, relation, object_id, spell_no"
+_BY_CHANCE = f"md5(concat_ws(' ', $seed, {_SPELL}, w.first_day))"
+# The days of a spell are the first on which it may hold and the first on which it can no longer, so its dates are as
+# wide as their precision; its members have the days on which it is certain. What has no end may hold for ever.
+_DATES = f"""
+    CREATE TEMP TABLE dates AS
+    WITH certain AS (
+        SELECT {_SPELL}, unnest(members, recursive := true) FROM spells
+    ), rightly AS (
+        SELECT {_SPELL}, w.first_day AS window_start, w.label, w.prefix, true AS is_right
+        FROM certain AS s JOIN windows AS w
+        ON w.first_day >= s.certain_from AND w.end_day <= coalesce(s.certain_to, DATE '9999-12-31')
+        QUALIFY row_number() OVER (PARTITION BY {_SPELL} ORDER BY {_BY_CHANCE}) = 1
+    ), wrongly AS (
+        SELECT {_SPELL}, w.label, w.prefix
+        FROM spells AS s CROSS JOIN windows AS w
+        ANTI JOIN spells AS o
+        ON o.subject_id = s.subject_id AND o.relation = s.relation AND o.object_id = s.object_id
+            AND w.first_day < coalesce(o.valid_to, DATE '9999-12-31')
+            AND w.end_day > coalesce(o.valid_from, DATE '0001-01-01')
+        QUALIFY row_number() OVER (PARTITION BY {_SPELL} ORDER BY {_BY_CHANCE}) <= {MOST_WRONG_DATES}
+    ), chosen AS (
+        FROM rightly SEMI JOIN wrongly USING ({_SPELL})
+        ORDER BY md5(concat_ws(' ', $seed, {_SPELL})) LIMIT $most
+    )
+    FROM chosen
+    UNION ALL
+    SELECT {_SPELL}, c.window_start, w.label, w.prefix, false FROM chosen AS c JOIN wrongly AS w USING ({_SPELL})
+"""
+_CHOICES = f"""
+    SELECT a.query_id || '@' || d.label AS query_id, a.subject_id, a.object_id, a.label, a.split,
+           CASE WHEN d.is_right THEN 'current' ELSE 'wrong_date' END AS role, NULL::VARCHAR AS stands_for_id,
+           '{DATES}' AS variant, d.prefix || t.left_context AS left_context, t.right_context
+    FROM dates AS d JOIN asked AS a USING (subject_id, relation, object_id)
+    JOIN forms AS f ON f.subject_id = a.subject_id AND f.relation = a.relation AND f.template_no = a.template_no
+        AND f.variant = '{UNDATED}'
+    JOIN texts AS t USING (text_no)
+    WHERE d.window_start = ? AND a.role = 'current' AND a.template_no = 1
+"""
 # By the released rule of DynamicTempLAMA an object may be listed twice.
 _ANSWERS = """
     CREATE OR REPLACE TEMP TABLE answers AS
@@ -436,6 +493,8 @@ _PROMPTS = f"""
         SELECT w.* REPLACE ('{DATED}' AS variant), d.prompt_id, d.left_context, t.right_context
         FROM wanted AS w JOIN dated AS d USING (text_no, label) JOIN texts AS t USING (text_no)
         WHERE w.variant = '{UNDATED}'
+        UNION ALL BY NAME
+        FROM choices
     )
     WHERE prompt_id IS NOT NULL ORDER BY item_id, target_id, variant
 """

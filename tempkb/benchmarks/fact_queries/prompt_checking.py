@@ -75,6 +75,29 @@ NO_CONTROLS = """
         OR count(*) FILTER (WHERE role IS NULL) > 0
 """
 
+NOT_WRONG = f"""
+    WITH dated AS (SELECT DISTINCT release, date, window_start, granularity FROM queries), asked AS (
+        SELECT *, split_part(item_id, '@', 1) AS query_id, split_part(item_id, '@', 2) AS date
+        FROM prompts WHERE variant = 'dates'
+    ), told AS (
+        SELECT a.*, q.query, q.relation, q.granularity FROM asked AS a
+        JOIN queries AS q ON q.release = a.release AND q.query_id = a.query_id
+    )
+    SELECT release, item_id, target_id, 'has another text' FROM told
+    WHERE concat(left_context, target, right_context)
+        <> concat(granularity, ': ', date, ' ', replace(query, '_X_', target))
+    UNION ALL
+    SELECT t.release, t.item_id, t.target_id, 'holds on a wrong date' FROM told AS t
+    JOIN dated AS q ON q.release = t.release AND q.date = t.date
+    JOIN spells AS s ON s.release = t.release AND s.subject_id = t.cluster_id AND s.relation = t.relation
+        AND s.object_id = t.target_id
+    WHERE t.role = 'wrong_date' AND coalesce(s.valid_from < q.window_start + {_STEP}, true)
+        AND coalesce(s.valid_to > q.window_start, true)
+    UNION ALL
+    SELECT release, any_value(item_id), target_id, 'has no right date' FROM asked
+    GROUP BY release, query_id, target_id HAVING count(*) FILTER (WHERE role = 'current') <> 1
+"""
+
 
 def promises_of_prompts(queries: Table, prompts: Table) -> tuple[Promise, ...]:
     """Return the promises of the prompts of either benchmark."""
@@ -110,6 +133,14 @@ def promises_of_prompts(queries: Table, prompts: Table) -> tuple[Promise, ...]:
             prompts,
             NO_CONTROLS,
             {"prompts": prompts, "spells": FACT_SPELLS},
+            sample=stretch_of_windows,
+        ),
+        Promise(
+            "wrong_dates_are_wrong",
+            "An object that is asked about with dates is an answer on one of them, and holds on none of the others.",
+            prompts,
+            NOT_WRONG,
+            {**both, "spells": FACT_SPELLS},
             sample=stretch_of_windows,
         ),
         ids_of_texts(prompts, stretch_of_windows),

@@ -6,23 +6,28 @@ from functools import cache
 from typing import NamedTuple
 
 from tempkb.benchmarks.fact_queries.templates import BLANK, SUBJECT, Template
-from tempkb.benchmarks.prompting import Prompting
+from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.prompts import Prompt
 from tempkb.store.tables import Table
 from tempkb.windows import Granularity
 
 UNDATED, NO_SUBJECT = "undated", "no_subject"
 OBJECT_LAST, NO_SUBJECT_OBJECT_LAST = "object_last", "no_subject_object_last"
-DATED = "dated"
+DATED, DATES = "dated", "dates"
 VARIANTS: Mapping[str, str] = {
     UNDATED: "the query as it is",
     NO_SUBJECT: "the query with a noun in place of its subject",
     OBJECT_LAST: "for a query that begins with its answer, another wording that ends with it",
     NO_SUBJECT_OBJECT_LAST: "that wording with a noun in place of its subject",
     DATED: "the query after its date",
+    DATES: "the query of a spell after a date on which the object holds (role current), and after dates on which it "
+    "does not (wrong_date)",
 }
-"""The meaning of each variant; `dated`, which is not scored by default, comes last."""
+"""The meaning of each variant; `dated` and `dates`, which are not scored by default, come last."""
 _N_DEFAULT = 4
+# Candidates of a closed set are asked about queries that have no answer of their own.
+_OF_FACTS = "role <> 'candidate'"
+_ENDS_WITH_OBJECT = "trim(left_context) <> '' AND NOT regexp_matches(right_context, '[\\p{L}\\p{N}]')"
 
 
 class Form(NamedTuple):
@@ -51,6 +56,12 @@ def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
         view="fact_scores",
         # Nothing precedes an object at the beginning, so a causal model is asked for the whole sentence.
         without_left={"causal": "sentence"},
+        answered={
+            "masked": Way("beam10", (UNDATED,), _OF_FACTS),
+            "seq2seq": Way("greedy", (UNDATED,), _OF_FACTS),
+            # Of the two wordings of a query, one ends with the object.
+            "causal": Way("greedy", (UNDATED, OBJECT_LAST), f"{_OF_FACTS} AND {_ENDS_WITH_OBJECT}"),
+        },
     )
 
 

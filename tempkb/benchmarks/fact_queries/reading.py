@@ -1,5 +1,6 @@
 """SQL of what is read of scores of facts, for the benchmarks that ask for facts."""
 
+from tempkb.benchmarks.fact_queries.prompts import OBJECT_LAST, UNDATED
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.reading import NUMBERS, SCORES, Part
@@ -13,6 +14,8 @@ WORDING = "replace(replace(variant, 'no_subject_', ''), 'no_subject', 'undated')
 """SQL: the wording of a prompt about a fact, the same with and without the subject: undated or object_last."""
 FIRST_WORDING = "wording DESC"
 """SQL: the order in which wordings are preferred where an object may count once: undated, then object_last."""
+WORDINGS = (UNDATED, OBJECT_LAST)
+"""The same of variants that name the subject and no date."""
 ONCE = "once"
 """Value of `variant` in rows in which each object counts in one wording: the query as it is, or the object last."""
 
@@ -70,4 +73,34 @@ def facts_of(queries: Table, prompting: Prompting) -> Part:
           AND q.template_no = 1 AND ({prompting.is_by_own_template})
         """,
         (queries.name, prompts),
+    )
+
+
+def names_of(label: str, own: str, others: str) -> str:
+    """Return SQL of a list with an object's label and its aliases: its own, or, if a release has none, others.
+
+    Args:
+        label: SQL of the label.
+        own: SQL of the aliases that the release has.
+        others: SQL of those in Wikidata's dump.
+    """
+    return f"list_prepend({label}, CASE WHEN len({own}) > 0 THEN {own} ELSE coalesce({others}, []) END)"
+
+
+def answers_of(queries: Table) -> Part:
+    """Return which names are right answers of queries: of all objects that hold in the window.
+
+    Args:
+        queries: the benchmark's table of queries.
+    """
+    return Part(
+        f"""
+        SELECT q.release, q.query_id AS item_id, q.one.entity_id AS target_id, q.window_start,
+               NULL::VARCHAR AS subset, q.template_no,
+               {names_of("q.one.label", "q.one.aliases", "w.aliases")} AS names
+        FROM (SELECT release, query_id, window_start, template_no, dump_id, unnest(answers) AS one FROM {queries.name})
+            AS q
+        LEFT JOIN {WIKIDATA_ENTITIES.name} AS w ON w.dump_id = q.dump_id AND w.entity_id = q.one.entity_id
+        """,
+        (queries.name, WIKIDATA_ENTITIES.name),
     )

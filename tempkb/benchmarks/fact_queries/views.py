@@ -1,5 +1,6 @@
 """Declares the views over the tables that both benchmarks of facts share."""
 
+from tempkb.benchmarks.fact_queries.dates import DATE_PAIRS, DATE_RESULTS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.prompting import scores_view
 from tempkb.store.tables import View
@@ -25,7 +26,7 @@ INVERSE_FACTS = View(
 
 FACT_SCORES = scores_view("fact_scores", "TempLAMA and DynamicTempLAMA", "templama_prompts", "dynamic_templama_prompts")
 
-VIEWS = (INVERSE_FACTS, FACT_SCORES)
+VIEWS = (INVERSE_FACTS, FACT_SCORES, DATE_PAIRS, DATE_RESULTS)
 
 
 def shares_of_splits(name: str, queries: str) -> View:

@@ -1,9 +1,17 @@
 """How models are asked about TempLAMA's queries, and what is read of their scores: perplexities of answers."""
 
 from tempkb.benchmarks.fact_queries.prompts import prompting_of
-from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING, ONCE, WORDING, facts_of, items_of
+from tempkb.benchmarks.fact_queries.reading import (
+    FIRST_WORDING,
+    ONCE,
+    WORDING,
+    WORDINGS,
+    answers_of,
+    facts_of,
+    items_of,
+)
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
-from tempkb.benchmarks.reading import PERPLEXITY_METRIC, SCORES, Part, Reading
+from tempkb.benchmarks.reading import PERPLEXITY_METRIC, SCORES, Judging, Part, Reading
 from tempkb.benchmarks.templama.stale_answers import STALE_ANSWERS
 from tempkb.benchmarks.templama.tables import PROMPT_VARIANTS, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
 from tempkb.sql_estimates.aggregates import ALL, pooled
@@ -66,5 +74,6 @@ READING = Reading(
     by_window=_BY_WINDOW,
     facts=facts_of(TEMPLAMA_QUERIES, PROMPTING),
     queries=TEMPLAMA_QUERIES,
+    judging=Judging(answers_of(TEMPLAMA_QUERIES), WORDINGS),
 )
 """What is read of the scores of TempLAMA's queries."""

@@ -266,6 +266,7 @@ def test_checks_are_asset_checks():
         "prompts_have_the_texts_of_their_queries",
         "previous_objects_have_left",
         "controls_are_of_others",
+        "wrong_dates_are_wrong",
         "every_candidate_is_asked",
         "ids_are_those_of_the_texts",
     }

@@ -13,6 +13,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
+from tempkb.benchmarks.fact_queries import prompt_building
 from tempkb.benchmarks.fact_queries.controls import Change, Controls, Known, Object
 from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts, one_to_one
 from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
@@ -510,6 +511,16 @@ def _half(rows):
     rows.remove(_first(rows, role="control", variant="undated", item_id="Q1_P54_2019-Q3"))
 
 
+def _holds(rows):
+    row = _first(rows, role="wrong_date")
+    query, date = row["item_id"].split("@")
+    row["item_id"], row["left_context"] = f"{query}@2019-Q3", row["left_context"].replace(date, "2019-Q3")
+
+
+def _other_date(rows):
+    _first(rows, role="wrong_date")["left_context"] = "quarter: 2019-Q4 Ada plays for "
+
+
 def _other_id(rows):
     rows[0]["prompt_id"] = "0" * 32
 
@@ -523,6 +534,8 @@ FAULTS = (
     (_never, "previous_objects_have_left"),
     (_own, "controls_are_of_others"),
     (_half, "controls_are_of_others"),
+    (_holds, "wrong_dates_are_wrong"),
+    (_other_date, "wrong_dates_are_wrong"),
     (_other_id, "ids_are_those_of_the_texts"),
 )
 
@@ -533,14 +546,16 @@ def test_each_promise_notices_its_fault(home):
     made = release(store, windows="2019-01-01..2020-01-01")
     for one in OF_DYNAMIC.values():
         assert broken(store, one, [made.name]) == [], one.name
-    whole = rows_of(store, window_start="2019-07-01")
     for fault, promise in FAULTS:
+        day = "2019-10-01" if promise == "wrong_dates_are_wrong" else "2019-07-01"
+        whole = rows_of(store, window_start=day)
         rows = [dict(row) for row in whole]
         fault(rows)
-        rows.sort(key=lambda row: (row["item_id"], row["target_id"], row["variant"]))
-        changed = pa.Table.from_pylist(rows, DYNAMIC_TEMPLAMA_PROMPTS.schema)
-        store.write(DYNAMIC_TEMPLAMA_PROMPTS, f"{made.name}.2019-07-01", [changed], Provenance())
-        assert broken(store, OF_DYNAMIC[promise], [made.name]), fault.__name__
+        for written, is_broken in ((rows, True), (whole, False)):
+            written.sort(key=lambda row: (row["item_id"], row["target_id"], row["variant"]))
+            changed = pa.Table.from_pylist(written, DYNAMIC_TEMPLAMA_PROMPTS.schema)
+            store.write(DYNAMIC_TEMPLAMA_PROMPTS, f"{made.name}.{day}", [changed], Provenance())
+            assert bool(broken(store, OF_DYNAMIC[promise], [made.name])) == is_broken, fault.__name__
 
 
 @pytest.mark.slow
@@ -578,3 +593,48 @@ def test_changes_by_the_sets_rule_have_previous_objects_and_controls_as_well(hom
         ("control", "Q104", "Q101"),
         ("control", "Q105", "Q102"),
     }
+
+
+def test_spells_are_asked_with_a_date_on_which_they_hold_and_dates_on_which_they_do_not(home, monkeypatch):
+    returns = player(
+        3, "Cy", ("Fern", "2019-02-10", "2019-08-20"), ("Fern", "2020-04-01", "2020-10-10"), ("Salt", "2018-01-01", "")
+    )
+    made = release(store := home(returns, BO), windows="2019-01-01..2021-01-01")
+    rows = rows_of(store, variant="dates")
+    found = {}
+    for row in rows:
+        query, label = row["item_id"].split("@")
+        assert text(row) == f"quarter: {label} {'Bo' if 'Q2_' in query else 'Cy'} plays for |{row['target']}|."
+        assert query.endswith(str(windows_of(made)[row["window_start"]]))
+        found.setdefault((query, row["target_id"]), {}).setdefault(row["role"], set()).add(label)
+    # Of Salt there is no wrong date. Fern holds for the whole of one quarter of either spell.
+    certain = {"Q104": [{"2019-Q2"}, {"2020-Q2", "2020-Q3"}, {"2019-Q1"}], "Q105": [{"2019-Q3", "2019-Q4", *LAST}]}
+    outside = {
+        ("Q3", "Q104"): {"2019-Q4", "2020-Q1"},
+        ("Q2", "Q104"): {"2019-Q3", "2019-Q4", *LAST},
+        ("Q2", "Q105"): {"2019-Q1"},
+    }
+    asked_about = set()
+    for (query, target), roles in found.items():
+        subject = query.split("_")[0]
+        (right,) = roles["current"]
+        assert query.endswith(right)
+        assert any(right in some for some in certain[target])
+        wrong = roles["wrong_date"]
+        assert wrong <= outside[subject, target]
+        assert len(wrong) == min(5, len(outside[subject, target]))
+        asked_about.add((subject, target, right))
+    assert {one[:2] for one in asked_about} == set(outside)
+    assert len(asked_about) == 4
+
+    monkeypatch.setattr(prompt_building, "MOST_SPELLS", 2)
+    fewer = release(store, windows="2019-01-01..2021-01-01", seed="7")
+    rows = rows_of(store, variant="dates", release=fewer.name)
+    assert sum(row["role"] == "current" for row in rows) == 2
+
+
+LAST = ("2020-Q1", "2020-Q2", "2020-Q3", "2020-Q4")
+
+
+def windows_of(made):
+    return {window.start: window.label for window in made.design.windows()}

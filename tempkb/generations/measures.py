@@ -1,0 +1,116 @@
+"""What an answer is worth, measured against names that are right. Pure.
+
+Each measure compares one answer with one name; where several names are right, `best` takes the largest value over all
+of them, as the evaluation of SQuAD does over its answers.
+"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
+from typing import Any, TypeVar
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_REMEMBERED = 1 << 17
+
+N_RECALLED = 10
+"""Number of answers among which recall@10 looks for a right one."""
+
+_Answer = TypeVar("_Answer")
+
+
+@lru_cache(_REMEMBERED)
+def normalised(text: str) -> str:
+    """Return a text as SQuAD's evaluation compares it: lower case, no ASCII punctuation, no articles, single blanks.
+
+    Source: `normalize_answer` of SQuAD's evaluation (Rajpurkar et al. 2016).
+
+    >>> normalised("The  F.C. Barcelona")
+    'fc barcelona'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(answer: str, name: str) -> float:
+    """Return 1 if both are the same once normalised, else 0 (SQuAD's exact match)."""
+    return float(normalised(answer) == normalised(name))
+
+
+def token_f1(answer: str, name: str) -> float:
+    """Return the harmonic mean of precision and recall of words, each counted as often as it occurs (SQuAD's F1).
+
+    As in the evaluation of SQuAD 2.0, of two texts without a word (such as "The") the value is 1 if neither has one.
+    """
+    said, right = normalised(answer).split(), normalised(name).split()
+    if not said or not right:
+        return float(said == right)
+    shared = sum((Counter(said) & Counter(right)).values())
+    return 2 * shared / (len(said) + len(right))
+
+
+@lru_cache(_REMEMBERED)
+def rouge1(answer: str, name: str) -> float:
+    """Return ROUGE-1's F of stemmed words, by `rouge-score`, as Hugging Face's `evaluate` computes it.
+
+    DynamicTempLAMA's code measures the answers of masked models with it.
+    """
+    return float(_rouge().score(name, answer)["rouge1"].fmeasure)
+
+
+@cache
+def _rouge() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+    from rouge_score.tokenizers import DefaultTokenizer
+
+    class Remembering(DefaultTokenizer):  # type: ignore[misc]
+        """Stems each text once, which takes nearly all of the time."""
+
+        @lru_cache(_REMEMBERED)  # noqa: B019
+        def tokenize(self, text: str) -> list[str]:
+            return list(super().tokenize(text))
+
+    return RougeScorer(["rouge1"], tokenizer=Remembering(use_stemmer=True))
+
+
+def released_f1_macro(said: Sequence[int], right: Sequence[int]) -> float:
+    """Return the "F1-macro" of DynamicTempLAMA's released code: no overlap of words, but of tokens in their places.
+
+    The tokens of the name are taken as classes of a classification, one for each place, and those of the answer as
+    what was predicted there: the mean over all classes that occur of the F1 of each, as scikit-learn's
+    `f1_score(average="macro")`. It is zero where the numbers of tokens differ, also if all words are right.
+
+    Args:
+        said: token ids of the answer.
+        right: token ids of the name.
+    """
+    if len(said) != len(right) or not right:
+        return 0.0
+    hits = Counter(one for one, other in zip(said, right, strict=True) if one == other)
+    occurs = Counter(said) + Counter(right)
+    return sum(2 * hits[one] / n for one, n in occurs.items()) / len(occurs)
+
+
+def is_recalled(answers: Iterable[str], names: Iterable[str]) -> bool:
+    """Return whether one of the first ten answers is a right one, to the letter: an item's part of recall@10.
+
+    As in ECBD's released code, nothing is normalised. Its micro recall is the mean over items, its macro recall the
+    mean over entities of the means over their items.
+
+    Args:
+        answers: different ones, in the order of their ranks.
+        names: that are right.
+    """
+    return not set(list(answers)[:N_RECALLED]).isdisjoint(names)
+
+
+def best(measure: Callable[[_Answer, _Answer], float], answers: Iterable[_Answer], names: Sequence[_Answer]) -> float:
+    """Return the largest value over answers and names; zero without either.
+
+    Args:
+        measure: of an answer and a name.
+        answers: of a model.
+        names: all that are right, with their aliases.
+    """
+    return max((measure(one, name) for one in answers for name in names), default=0.0)

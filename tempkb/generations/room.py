@@ -1,0 +1,6 @@
+"""Declares the room of generations."""
+
+from tempkb.generations.tables import TABLES
+from tempkb.room import Room
+
+ROOM = Room("generations", TABLES, (), ("tempkb.generations.assets",), ("tempkb.generations.checking",))

@@ -1,0 +1,241 @@
+"""The tables of what answers of models are worth, and the views of their means."""
+
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.generations.naming import NAMES
+from tempkb.generations.tables import GENERATIONS, STATUSES
+from tempkb.models.tables import MODELS
+from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.sql_estimates.aggregates import ALL as EVERY
+from tempkb.sql_estimates.aggregates import pooled
+from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, estimates
+from tempkb.store.quoting import literal
+from tempkb.store.tables import Column, Family, Rule, Table, View
+from tempkb.store.types import DATE, FLOAT64, STRING, list_of
+
+POSITIONS = ("before", "inside", "after")
+
+_KINDS = "; ".join(f"{name}: {meaning}" for name, meaning in NAMES.items())
+_ASKED = (
+    Column("release", STRING, "release whose item it is"),
+    Column("model", STRING, "name of the model"),
+    Column("decoder", STRING, "family, name, version and number type, such as causal.greedy-1.f32"),
+)
+_SAID = (
+    Column("question_id", STRING, "hash of the text around the gap, as in generations"),
+    Column("status", STRING, f"of the first answer: {', '.join(STATUSES)}"),
+    Column("text", STRING, "the first answer; null if there is none"),
+)
+_ONCE = (
+    "variant of the prompt; once for a fact that is asked without a date: the query as it is, or, if the model is not "
+    "asked that, with the object last"
+)
+_VALUES = ("exact_match", "f1", "rouge1", "recall_at_10", "rouge1_over_masks", "released_f1_macro")
+
+JUDGED_ANSWERS = Table(
+    name="judged_answers",
+    meaning="What answers of models are worth, one row for each item, model and decoder: the first answer against all "
+    "names that are right, with aliases. Values are null where the model could not be asked; an answer that is "
+    "missing, refused or cut off has zero.",
+    columns=(
+        Column("benchmark", STRING, "name of the benchmark"),
+        *_ASKED,
+        Column("item_id", STRING, "item, as in the benchmark's prompts"),
+        Column("wording", STRING, _ONCE),
+        Column("window_start", DATE, "first day of the item's window; of an entity, of the year of its origin"),
+        Column("split", STRING, "split of the item"),
+        Column("subset", STRING, "subset of the release's items; null if it has none"),
+        Column("cluster_id", STRING, "subject or entity by which errors are clustered"),
+        *_SAID,
+        Column("accepted", list_of(STRING), "names that are right, with aliases", is_bulk=True),
+        Column("exact_match", FLOAT64, "1 if it is one of them, normalised as by SQuAD's evaluation, else 0"),
+        Column("f1", FLOAT64, "largest F1 of its words with those of a right name (SQuAD)"),
+        Column("rouge1", FLOAT64, "largest ROUGE-1 F of stemmed words"),
+        Column("recall_at_10", FLOAT64, "of recall: 1 if one of the first ten answers is right to the letter, else 0"),
+        Column("rouge1_over_masks", FLOAT64, "of masked models: the largest rouge1 over all numbers of masks"),
+        Column(
+            "released_f1_macro",
+            FLOAT64,
+            "of masked models: the F1-macro of DynamicTempLAMA's code, over tokens in their places, the largest over "
+            "numbers of masks and right names whose prompts the model has scored; null without one",
+        ),
+    ),
+    key=("benchmark", "release", "model", "decoder", "item_id", "wording"),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=(
+        Rule(
+            "values_are_shares",
+            "values are between 0 and 1",
+            " OR ".join(f"NOT ({one} BETWEEN 0 AND 1)" for one in _VALUES),
+        ),
+        Rule("exact_is_whole", "an exact match has an F1 of one", "exact_match = 1 AND f1 < 1"),
+    ),
+)
+
+JUDGED_CHANGES = Table(
+    name="judged_changes",
+    meaning="Whom models name where one object took the place of another, one row for each change, model and decoder; "
+    "names count with aliases. The question is that of the window in which the old object no longer holds. The placebo "
+    "judges the same answer against another subject's change.",
+    columns=(
+        *_ASKED,
+        Column("item_id", STRING, "query, as in dynamic_templama_queries"),
+        Column("new_object_id", STRING, "object that came"),
+        Column("old_object_id", STRING, "object that left"),
+        Column("subject_id", STRING, "subject of the change"),
+        Column("relation", STRING, "its relation"),
+        Column("window_start", DATE, "first window in which the old object no longer holds"),
+        Column("change_from", DATE, "first day on which the change may have happened"),
+        Column("change_to", DATE, "the day after the last"),
+        Column("split", STRING, "split of the subject"),
+        Column(
+            "position",
+            STRING,
+            "before: the model certainly knows these days; after: none of its texts is of them; inside: neither; null "
+            "if its days are not known",
+        ),
+        *_SAID,
+        Column("new_label", STRING, "name of the object that came"),
+        Column("old_label", STRING, "name of the object that left"),
+        Column("names", STRING, f"what the answer names; null where the model could not be asked. {_KINDS}"),
+        Column("placebo_names", STRING, "the same by another subject's change; null without one"),
+    ),
+    key=("release", "model", "decoder", "item_id", "new_object_id", "old_object_id"),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=(
+        Rule("known_kind", "what is named has a known value", f"names NOT IN ({', '.join(map(literal, NAMES))})"),
+        Rule("none_has_no_text", "who names nothing gave no answer", "(names = 'none') AND text IS NOT NULL"),
+    ),
+)
+
+_OF = "release, model, decoder, split, window_start"
+_SHARE_OF_ITEMS, _MEAN_OF_ITEMS = (
+    f"'metric': '{metric}', 'form': '{form}'" for metric, form in (("share of items", SHARE), ("mean of items", MEAN))
+)
+_MEASURED = ", ".join(
+    f"{{'aggregate': {literal(name)}, 'value': {name}, "
+    f"{_SHARE_OF_ITEMS if name in ('exact_match', 'recall_at_10') else _MEAN_OF_ITEMS}}}"
+    for name in _VALUES
+)
+_SUMS_OF_ANSWERS = f"""
+    WITH measured AS (
+        SELECT benchmark, {_OF}, wording, coalesce(subset, '') AS subset, cluster_id,
+               unnest([{_MEASURED}], max_depth := 2)
+        FROM {JUDGED_ANSWERS.name}
+    ), summed AS (
+        SELECT benchmark, {_OF}, wording, subset, metric, aggregate, form, cluster_id AS cluster, count(*) AS n,
+               sum(value) AS s, count(*) AS items
+        FROM measured WHERE value IS NOT NULL GROUP BY ALL
+    )
+    FROM summed
+    UNION ALL BY NAME
+    -- Each entity with the same weight.
+    SELECT * REPLACE ('recall_at_10_by_entity' AS aggregate, 'mean of entities' AS metric, '{MEAN}' AS form, 1 AS n,
+                      s / n AS s)
+    FROM summed WHERE aggregate = 'recall_at_10'
+"""
+_ANSWER_KEYS = ("benchmark", "release", "model", "decoder", "wording", "subset", "metric", "aggregate")
+
+ANSWER_RESULTS = View(
+    name="answer_results",
+    meaning="Means of what answers are worth (judged_answers), by window (null: all windows) and split (all: all "
+    "splits), with standard errors by subject or entity: exact_match, f1, rouge1; recall_at_10 (each item with the "
+    "same weight) and recall_at_10_by_entity; rouge1_over_masks and released_f1_macro as DynamicTempLAMA's code "
+    "measures masked models.",
+    query=estimates(
+        pooled(_SUMS_OF_ANSWERS, (*_ANSWER_KEYS, "form", "cluster"), {"split": f"'{EVERY}'", "window_start": "NULL"}),
+        (*_ANSWER_KEYS, "split", "window_start"),
+    ),
+    needs=(JUDGED_ANSWERS.name,),
+)
+
+_SHARES = ", ".join(
+    f"{{'aggregate': {literal(f'{prefix}{name}')}, 'is_named': {column} = {literal(name)}}}"
+    for prefix, column in (("", "names"), ("placebo_", "placebo_names"))
+    for name in NAMES
+)
+_SUMS_OF_NAMES = f"""
+    SELECT {_OF}, position, 'share of changes' AS metric, aggregate, '{SHARE}' AS form, subject_id AS cluster,
+           count(is_named) AS n, count(*) FILTER (is_named) AS s, count(is_named) AS items
+    FROM (
+        SELECT {_OF}, coalesce(position, 'unknown') AS position, subject_id, unnest([{_SHARES}], max_depth := 2)
+        FROM {JUDGED_CHANGES.name}
+    ) GROUP BY ALL HAVING count(is_named) > 0
+"""
+
+NAMES_BY_WINDOW = View(
+    name="names_by_window",
+    meaning="Whom models name where facts changed (judged_changes): the share of changes whose answer names the new "
+    "object, the old one (old: the answer is stale), other_object (another object of the subject), other_name, none, "
+    "or a name that new and old share (ambiguous); and the same by another subject's change (placebo_new and so on). "
+    "By window (null: all windows), split (all: all splits) and position of the change to the model's knowledge date "
+    "(all, before, inside, after, or unknown), with standard errors by subject.",
+    query=estimates(
+        pooled(
+            _SUMS_OF_NAMES,
+            ("release", "model", "decoder", "metric", "aggregate", "form", "cluster"),
+            {"split": f"'{EVERY}'", "window_start": "NULL", "position": f"'{EVERY}'"},
+        ),
+        ("release", "model", "decoder", "split", "window_start", "position", "metric", "aggregate"),
+    ),
+    needs=(JUDGED_CHANGES.name,),
+)
+
+_RANKS = (1, 10, 20, 50, 100)
+_AT = ", ".join(f"{{'aggregate': 'precision_at_{k}', 'value': (rank <= {k})::INTEGER::DOUBLE}}" for k in _RANKS)
+_SUMS_OF_RANKS = f"""
+    SELECT release, model, scorer, split, window_start, variant, 'mean of queries' AS metric, aggregate,
+           '{MEAN}' AS form, cluster_id AS cluster,
+           count(*) AS n, sum(value) AS s, count(*) AS items
+    FROM (
+        SELECT release, model, scorer, split, window_start, variant, cluster_id,
+               unnest([{_AT}, {{'aggregate': 'mrr_at_100', 'value': CASE WHEN rank <= 100 THEN 1 / rank ELSE 0 END}}],
+                      max_depth := 2)
+        FROM (
+            -- Of several right answers the best counts.
+            SELECT f.release, f.model, f.scorer, f.split, f.window_start, f.variant, f.cluster_id, f.item_id,
+                   min(s.rank) AS rank
+            FROM fact_scores AS f JOIN {PROMPT_SCORES.name} AS s USING (model, scorer, prompt_id)
+            WHERE s.rank IS NOT NULL AND f.role = 'current' GROUP BY ALL
+        )
+    ) GROUP BY ALL
+"""
+
+TOKEN_RANKS = View(
+    name="token_ranks",
+    meaning="Where right answers of one token stand in the vocabulary, by window (null: all windows) and split (all: "
+    "all splits), with standard errors by subject: precision_at_1, 10, 20, 50 and 100 (the share of queries of which a "
+    "right answer is among the first k) and mrr_at_100 (the mean of 1 / rank, zero from 101 on), as DynamicTempLAMA "
+    "measures them. Asked for by tempkb score --scorer probing; names of several tokens do not count.",
+    query=estimates(
+        pooled(
+            _SUMS_OF_RANKS,
+            ("release", "model", "scorer", "variant", "metric", "aggregate", "form", "cluster"),
+            {"split": f"'{EVERY}'", "window_start": "NULL"},
+        ),
+        ("release", "model", "scorer", "variant", "split", "window_start", "metric", "aggregate"),
+    ),
+    needs=("fact_scores", PROMPT_SCORES.name),
+)
+
+TABLES = (JUDGED_ANSWERS, JUDGED_CHANGES)
+VIEWS = (ANSWER_RESULTS, NAMES_BY_WINDOW, TOKEN_RANKS)
+
+_JUDGED = tuple(
+    dict.fromkeys(
+        name
+        for one in BENCHMARKS
+        if one.reading and one.reading.judging
+        for part in (one.reading.judging.answers, one.reading.judging.changes)
+        if part
+        for name in part.needs
+    )
+)
+_PROMPTS = tuple(one.prompting.table.name for one in BENCHMARKS if one.prompting)
+MADE_FROM = {
+    JUDGED_ANSWERS.name: tuple(dict.fromkeys((GENERATIONS.name, PROMPT_SCORES.name, *_PROMPTS, *_JUDGED))),
+    JUDGED_CHANGES.name: tuple(dict.fromkeys((GENERATIONS.name, MODELS.name, *_PROMPTS, *_JUDGED))),
+}

@@ -1,0 +1,133 @@
+"""Reads what models said as people look at it: whom they name by window, and answers beside what is right."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.generations.naming import NAMES
+from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.requests import Period
+from tempkb.results.tables import ALL
+from tempkb.store.quoting import identifier, literal
+from tempkb.store.store import Store
+
+N_SAMPLE = 20
+
+
+def read_names(store: Store, *conditions: str) -> list[dict[str, Any]]:
+    """Return the numbers of changes by whom models name, a row for each release, model, decoder and window.
+
+    Args:
+        store: of the home.
+        conditions: SQL that chooses among the rows of `judged_changes`.
+    """
+    counted = ", ".join(f"count(*) FILTER (names = {literal(name)}) AS {identifier(name)}" for name in NAMES)
+    rows: list[dict[str, Any]] = _rows(
+        store,
+        f"""
+        SELECT release, model, decoder, window_start, {counted}, count(DISTINCT subject_id) AS n_subjects
+        FROM {JUDGED_CHANGES.name} WHERE {" AND ".join(["names IS NOT NULL", *conditions])}
+        GROUP BY release, model, decoder, window_start ORDER BY ALL
+        """,
+        JUDGED_CHANGES.name,
+    ).to_pylist()
+    return rows
+
+
+def sample_by_kind(store: Store) -> dict[str, pa.Table]:
+    """Return some changes with what models said, by whom they name; of the same answers always the same."""
+    found = {
+        kind: _rows(
+            store,
+            f"""
+            SELECT model, decoder, window_start, item_id, coalesce(text, status) AS said, new_label, old_label
+            FROM {JUDGED_CHANGES.name} WHERE names = {literal(kind)}
+            ORDER BY md5(concat_ws(' ', model, decoder, item_id, new_object_id)) LIMIT {N_SAMPLE}
+            """,
+            JUDGED_CHANGES.name,
+        )
+        for kind in NAMES
+    }
+    return {kind: rows for kind, rows in found.items() if rows.num_rows}
+
+
+def read_named(store: Store, release: str, window: Period) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Return whom models name in the changes that lie wholly in a window: pairs of what is named and the subject.
+
+    Args:
+        store: of the home.
+        release: of DynamicTempLAMA.
+        window: first day, and the day after the last.
+
+    Returns:
+        By model and decoder.
+    """
+    rows = _rows(
+        store,
+        f"""
+        SELECT model, decoder, names, subject_id FROM {JUDGED_CHANGES.name}
+        WHERE names IS NOT NULL AND release = {literal(release)}
+          AND change_from >= DATE '{window[0]}' AND change_to <= DATE '{window[1]}' ORDER BY ALL
+        """,
+        JUDGED_CHANGES.name,
+    )
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for row in rows.to_pylist():
+        found.setdefault((row["model"], row["decoder"]), []).append((row["names"], row["subject_id"]))
+    return found
+
+
+def read_changes(store: Store, conditions: Sequence[str], limit: int | None) -> pa.Table:
+    """Return changes of a model with what it said beside the names of the objects.
+
+    Args:
+        store: of the home.
+        conditions: SQL that chooses among the rows of `judged_changes`.
+        limit: most rows, chosen by hash; None for all.
+    """
+    return _rows(
+        store,
+        f"""
+        SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
+               coalesce(names, 'not asked') AS names, new_label AS new, old_label AS old, position
+        FROM (
+            FROM {JUDGED_CHANGES.name} WHERE {" AND ".join(conditions)}
+            ORDER BY md5(concat_ws(' ', model, decoder, item_id, new_object_id)) {_most(limit)}
+        ) ORDER BY release, decoder, window_start, item_id, new
+        """,
+        JUDGED_CHANGES.name,
+    )
+
+
+def read_items(store: Store, conditions: Sequence[str], limit: int | None) -> pa.Table:
+    """Return items with what a model said, and what that is worth.
+
+    Args:
+        store: of the home.
+        conditions: SQL that chooses among the rows of `judged_answers`.
+        limit: most rows, chosen by hash; None for all.
+    """
+    return _rows(
+        store,
+        f"""
+        SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
+               array_to_string(accepted, '; ') AS accepted, exact_match, round(f1, 2) AS f1, round(rouge1, 2) AS rouge1,
+               recall_at_10
+        FROM (
+            FROM {JUDGED_ANSWERS.name} WHERE {" AND ".join(conditions)}
+            ORDER BY md5(concat_ws(' ', model, decoder, item_id)) {_most(limit)}
+        ) ORDER BY release, decoder, window_start, item_id
+        """,
+        JUDGED_ANSWERS.name,
+    )
+
+
+def _most(limit: int | None) -> str:
+    return "" if limit is None else f"LIMIT {limit}"
+
+
+def _rows(store: Store, query: str, table: str) -> pa.Table:
+    if store.lake.current(table, ALL) is None:
+        return store.tables[table].schema.empty_table().slice(0, 0)
+    return store.query(query, table)

@@ -1,0 +1,176 @@
+"""Judges what models said: what answers are worth against names that are right, and whom they name in changes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.reading import Judging
+from tempkb.generations.measures import best, exact_match, is_recalled, released_f1_macro, rouge1, token_f1
+from tempkb.generations.naming import named
+from tempkb.generations.tables import GENERATIONS, UNMEASURED
+from tempkb.models.tables import MODELS
+from tempkb.prompts import QUESTION_ID
+from tempkb.results.currency import present_inputs
+from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.tables import ALL
+from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.quoting import literal
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+
+Row = Mapping[str, Any]
+
+_SAID = f"""
+    SELECT question_id, model, decoder,
+           list({{'status': status, 'text': text, 'token_ids': token_ids}} ORDER BY rank) AS answers
+    FROM {GENERATIONS.name} GROUP BY question_id, model, decoder
+"""
+_COULD_BE_ASKED = f"answers[1].status NOT IN ({', '.join(map(literal, UNMEASURED))})"
+
+
+def write_judged(store: Store) -> list[Version]:
+    """Replace the rows of `judged_answers` and `judged_changes`."""
+    return [_write(store, JUDGED_ANSWERS, _answers(store)), _write(store, JUDGED_CHANGES, _changes(store))]
+
+
+def _write(store: Store, table: Table, rows: Iterator[Row]) -> Version:
+    ordered = sorted(rows, key=lambda row: [row[name] for name in table.key])
+    made_from = Provenance(present_inputs(store.lake, table.name))
+    return store.write(table, ALL, [pa.Table.from_pylist(ordered, table.schema)], made_from)
+
+
+def _judged(store: Store) -> Iterator[tuple[Benchmark, str, Judging]]:
+    """Benchmarks whose questions were put to models: with the names of their prompts, and what is right."""
+    for one in BENCHMARKS if store.lake.partitions(GENERATIONS.name) else ():
+        if one.prompting and one.reading and one.reading.judging and store.lake.partitions(one.prompting.table.name):
+            yield one, one.prompting.table.name, one.reading.judging
+
+
+def _asked(prompts: str, judging: Judging) -> str:
+    """SQL of the questions that models were asked about items, with what they said; of equal wordings in one."""
+    wordings = f"[{', '.join(map(literal, judging.wordings))}]::VARCHAR[]"
+    return f"""
+        SELECT a.*, s.* EXCLUDE (question_id),
+               CASE WHEN list_contains({wordings}, a.variant) THEN 'once' ELSE a.variant END AS wording
+        FROM (
+            SELECT DISTINCT release, item_id, variant, cluster_id, split, {QUESTION_ID} AS question_id
+            FROM {prompts} WHERE role = 'current'
+        ) AS a JOIN ({_SAID}) AS s USING (question_id)
+        QUALIFY row_number() OVER (
+            PARTITION BY release, item_id, model, decoder, wording
+            ORDER BY {_COULD_BE_ASKED} DESC, list_position({wordings}, variant)
+        ) = 1
+    """
+
+
+def _answers(store: Store) -> Iterator[Row]:
+    """Rows of `judged_answers`."""
+    for benchmark, prompts, judging in _judged(store):
+        rows = store.query(
+            f"""
+            WITH accepted AS (
+                SELECT release, item_id, any_value(window_start) AS window_start, any_value(subset) AS subset,
+                       flatten(list(names ORDER BY target_id)) AS names
+                FROM ({judging.answers.query}) WHERE template_no = 1 GROUP BY release, item_id
+            ), known AS (
+                -- The tokens of right names, as the model's own tokenizer has them.
+                SELECT p.release, p.item_id, p.variant, s.model,
+                       list(s.token_ids[s.n_before + 1 : len(s.token_ids) - s.n_after]) AS names_in_tokens
+                FROM {prompts} AS p JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
+                WHERE p.role = 'current' AND s.status = 'scored' AND s.scorer LIKE 'masked.answer_l2r-%' GROUP BY ALL
+            )
+            SELECT a.*, c.window_start, c.subset, c.names, k.names_in_tokens
+            FROM ({_asked(prompts, judging)}) AS a JOIN accepted AS c USING (release, item_id)
+            LEFT JOIN known AS k USING (release, item_id, variant, model)
+            """,
+            prompts,
+            GENERATIONS.name,
+            PROMPT_SCORES.name,
+            *judging.answers.needs,
+        )
+        for batch in rows.to_batches(4096):
+            for row in batch.to_pylist():
+                names = list(dict.fromkeys(row["names"]))
+                yield {"benchmark": benchmark.name, **_first(row), "accepted": names, **_worth(row)}
+
+
+def _first(row: Row) -> dict[str, Any]:
+    """A row with its first answer."""
+    return {**row, "status": row["answers"][0]["status"], "text": row["answers"][0]["text"]}
+
+
+def _worth(row: Row) -> dict[str, float | None]:
+    """What answers to a question are worth; null where the model could not be asked."""
+    answers, names = row["answers"], row["names"]
+    if answers[0]["status"] in UNMEASURED:
+        return {}
+    texts = [one["text"] for one in answers if one["text"] is not None]
+    # Nothing is worth nothing, also where the answer of a lower rank has a text.
+    first = [answers[0]["text"]] if answers[0]["text"] is not None else []
+    worth: dict[str, float | None] = {
+        "exact_match": best(exact_match, first, names),
+        "f1": best(token_f1, first, names),
+        "rouge1": best(rouge1, first, names),
+    }
+    family, _, way = row["decoder"].partition(".")
+    if way.startswith("recall_"):
+        worth["recall_at_10"] = float(is_recalled(texts, names))
+    if family == "masked":
+        worth["rouge1_over_masks"] = best(rouge1, texts, names)
+        if row["names_in_tokens"]:
+            said = [tuple(one["token_ids"] or ()) for one in answers]
+            worth["released_f1_macro"] = best(released_f1_macro, said, list(map(tuple, row["names_in_tokens"])))
+    return worth
+
+
+def _changes(store: Store) -> Iterator[Row]:
+    """Rows of `judged_changes`."""
+    for _, prompts, judging in _judged(store):
+        if judging.changes is None:
+            continue
+        rows = store.ask(
+            f"""
+            SELECT c.*, a.model, a.decoder, a.question_id, a.answers, m.knows_certainly_until, m.knows_possibly_until
+            FROM ({judging.changes.query}) AS c
+            JOIN ({_asked(prompts, judging)}) AS a USING (release, item_id)
+            JOIN {MODELS.name} AS m USING (model)
+            WHERE a.wording = 'once'
+            """,
+            prompts,
+            GENERATIONS.name,
+            MODELS.name,
+            *judging.changes.needs,
+        )
+        for row in rows:
+            yield {**_first(row), "position": _position(row), **_names(row)}
+
+
+def _position(row: Row) -> str | None:
+    """Where a change lies to what the model knows."""
+    certainly, possibly = row["knows_certainly_until"], row["knows_possibly_until"]
+    if certainly is None or possibly is None:
+        return None
+    if row["change_to"] <= certainly:
+        return "before"
+    return "after" if row["change_from"] >= possibly else "inside"
+
+
+def _names(row: Row) -> dict[str, str | None]:
+    """Whom an answer names, by the own change and by another subject's."""
+    first, others = row["answers"][0], row["other_names"]
+    labels = {"new_label": row["new_names"][0], "old_label": row["old_names"][0]}
+    if first["status"] in UNMEASURED:
+        return labels
+
+    def kind(new: Sequence[str], old: Sequence[str], other: Sequence[str]) -> str:
+        return named(first["text"], new, old, other, runs_on=row["decoder"].startswith("causal.greedy"))
+
+    found = {**labels, "names": kind(row["new_names"], row["old_names"], others)}
+    if row["placebo_new_names"] and row["placebo_old_names"]:
+        found["placebo_names"] = kind(row["placebo_new_names"], row["placebo_old_names"], others)
+    return found

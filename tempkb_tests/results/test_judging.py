@@ -1,0 +1,194 @@
+"""Answers that were written by hand, judged: what they are worth, whom they name, and the shares of these."""
+
+import pyarrow as pa
+import pytest
+
+from tempkb.generations.tables import GENERATIONS
+from tempkb.prompts import Question
+from tempkb.results.currency import are_due
+from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.judging import write_judged
+from tempkb.statistics.estimates import clustered_mean, proportion
+from tempkb.store.drafts import Provenance
+from tempkb_tests.results.worlds import Q1, Q2, World
+from tempkb_tests.scores.conftest import add, built, one_thread, saved, store  # noqa: F401 - fixtures of this module
+
+DECODER = "seq2seq.greedy-1.f32"
+
+
+def answer(store, name, texts, decoder=DECODER):  # noqa: F811
+    """Write what a model says: text and status, by question."""
+    rows = []
+    for (left, right), said in texts.items():
+        for rank, (text, status) in enumerate(said if isinstance(said, list) else [said], 1):
+            rows.append(
+                {
+                    "question_id": Question(left, right).question_id,
+                    "rank": rank,
+                    "model": name,
+                    "decoder": decoder,
+                    "status": status,
+                    "text": text,
+                    "token_ids": [],
+                    "token_log_probs": [],
+                }
+            )
+    rows.sort(key=lambda row: (row["question_id"], row["rank"]))
+    store.write(GENERATIONS, f"{name}--{decoder}", [pa.Table.from_pylist(rows, GENERATIONS.schema)], Provenance())
+
+
+@pytest.fixture
+def said(store, add):  # noqa: F811
+    name = add(store, "t5")
+    answer(
+        store,
+        name,
+        {
+            ("Ada plays for ", "."): ("the Salt", "answered"),
+            ("Ben plays for ", "."): ("Salt", "answered"),
+            ("Cem plays for ", "."): (None, "empty"),
+            ("", " is the head coach of Reed Town."): (None, "too_long"),
+            ("The name of the head coach of Reed Town is ", "."): ("Ada or Ben", "answered"),
+        },
+    )
+    return store
+
+
+def test_changes_name_the_new_the_old_or_nothing(said):
+    assert "judged_changes" in are_due(said, [JUDGED_CHANGES.name])
+    write_judged(said)
+    assert not are_due(said, [JUDGED_CHANGES.name, JUDGED_ANSWERS.name])
+    rows = {row["item_id"]: row for row in said.read("judged_changes").to_pylist()}
+    found = {key: (row["new_label"], row["old_label"], row["text"], row["names"]) for key, row in rows.items()}
+    assert found == {
+        "Q1_P54_2019-Q3": ("Salt", "Reed", "the Salt", "new"),
+        "Q2_P54_2019-Q3": ("Moss", "Salt", "Salt", "old"),
+        "Q3_P54_2019-Q4": ("Moss", "Reed", None, "none"),
+        # As it is the query cannot be asked, so the wording with the object last counts.
+        "Q201_P286_2019-Q3": ("Ben", "Ada", "Ada or Ben", "other_name"),
+    }
+    for row in rows.values():
+        assert row["position"] is None
+        if row["placebo_names"] is not None:
+            assert row["placebo_names"] in {"new", "old", "other_name", "none"}
+
+
+def test_answers_are_worth_what_the_measures_say(said):
+    write_judged(said)
+    rows = {row["item_id"]: row for row in said.read("judged_answers").to_pylist()}
+    # Ada played for Reed, then for Salt, and in one window for both.
+    assert {key: row["exact_match"] for key, row in rows.items() if key.startswith("Q1_")} == {
+        "Q1_P54_2019-Q1": 0,
+        "Q1_P54_2019-Q2": 0,
+        "Q1_P54_2019-Q3": 1,
+        "Q1_P54_2019-Q4": 1,
+    }
+    assert rows["Q3_P54_2019-Q4"]["f1"] == 0
+    coach = rows["Q201_P286_2019-Q4"]
+    assert (coach["wording"], coach["accepted"], coach["exact_match"]) == ("once", ["Ben"], 0)
+    assert coach["f1"] == pytest.approx(2 / 4)
+    assert {row["recall_at_10"] for row in rows.values()} == {None}
+    # Nothing depends on when it is computed.
+    before = [version.version for version in said.lake.versions("judged_answers")]
+    write_judged(said)
+    assert [version.version for version in said.lake.versions("judged_answers")] == before
+
+
+def test_shares_have_the_errors_of_the_statistics():
+    world = World()
+    kinds = [("new", "old"), ("old", None), ("other_object", "other_name"), ("ambiguous", "none"), ("none", "new")]
+    changes = []
+    for number in range(36):
+        names, placebo = kinds[number * number % 5]
+        changes.append((names, placebo, f"S{number % 12}"))
+        world.add(
+            "judged_changes",
+            release="r",
+            model="m",
+            decoder=DECODER,
+            item_id=f"i{number}",
+            new_object_id="n",
+            old_object_id="o",
+            subject_id=f"S{number % 12}",
+            window_start=Q1 if number % 2 else Q2,
+            split="test",
+            position="before",
+            names=names,
+            placebo_names=placebo,
+        )
+    for kind in ("new", "old", "other_object", "other_name", "none", "ambiguous"):
+        found = world.one("names_by_window", aggregate=kind, split="all", window_start=None, position="all")
+        expected = proportion([names == kind for names, _, _ in changes], [subject for *_, subject in changes])
+        assert (found["value"], found["n_items"], found["n_clusters"]) == (pytest.approx(expected.value), 36, 12)
+        if expected.low is not None:
+            assert found["low"] == pytest.approx(expected.low, abs=1e-10)
+            assert found["high"] == pytest.approx(expected.high, abs=1e-10)
+    of_placebo = [(placebo == "new", subject) for _, placebo, subject in changes if placebo is not None]
+    found = world.one("names_by_window", aggregate="placebo_new", split="all", window_start=None, position="before")
+    assert found["value"] == pytest.approx(proportion(*map(list, zip(*of_placebo, strict=True))).value)
+    shares = [
+        row["value"]
+        for row in world.read("names_by_window", split="test", window_start=Q1, position="before")
+        if not row["aggregate"].startswith("placebo")
+    ]
+    assert sum(shares) == pytest.approx(1)
+
+
+def test_recall_is_of_items_and_of_entities():
+    world, values = World(), []
+    for number in range(30):
+        entity, value = f"e{number % 11}", float(number % 3 == 0)
+        values.append((value, entity))
+        world.add(
+            "judged_answers",
+            benchmark="ecbd",
+            release="r",
+            model="m",
+            decoder="seq2seq.recall_beam10-1.f32",
+            item_id=f"i{number}",
+            wording="original",
+            window_start=Q1,
+            split="test",
+            subset="odie",
+            cluster_id=entity,
+            recall_at_10=value,
+        )
+    every = {"split": "all", "window_start": None}
+    micro = world.one("answer_results", aggregate="recall_at_10", **every)
+    expected = clustered_mean(*map(list, zip(*values, strict=True)))
+    assert micro["value"] == pytest.approx(expected.value)
+    assert micro["standard_error"] == pytest.approx(expected.standard_error, abs=1e-10)
+    means = [
+        sum(value for value, one in values if one == entity) / sum(one == entity for _, one in values)
+        for entity in sorted({entity for _, entity in values})
+    ]
+    macro = world.one("answer_results", aggregate="recall_at_10_by_entity", **every)
+    assert macro["value"] == pytest.approx(sum(means) / len(means))
+    assert macro["n_clusters"] == 11
+
+
+def test_ranks_are_cut_off_at_a_hundred():
+    world = World()
+    for number, rank in enumerate((1, 2, 20, 100, 101)):
+        world.add(
+            "dynamic_templama_prompts",
+            release="r",
+            window_start=Q1,
+            item_id=f"i{number}",
+            target_id="t",
+            variant="undated",
+            prompt_id=f"p{number}",
+            role="current",
+            cluster_id=f"S{number}",
+            split="test",
+        )
+        world.score(f"p{number}", -1.0, scorer="masked.probing-1.f32", rank=rank)
+    found = {row["aggregate"]: row["value"] for row in world.read("token_ranks", split="all", window_start=None)}
+    assert found == {
+        "precision_at_1": pytest.approx(0.2),
+        "precision_at_10": pytest.approx(0.4),
+        "precision_at_20": pytest.approx(0.6),
+        "precision_at_50": pytest.approx(0.6),
+        "precision_at_100": pytest.approx(0.8),
+        "mrr_at_100": pytest.approx((1 + 1 / 2 + 1 / 20 + 1 / 100) / 5),
+    }
