@@ -10,7 +10,7 @@ from tempkb.sql_estimates.aggregates import pooled
 from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, estimates
 from tempkb.store.quoting import literal
 from tempkb.store.tables import Column, Family, Rule, Table, View
-from tempkb.store.types import DATE, FLOAT64, STRING, list_of
+from tempkb.store.types import DATE, FLOAT64, INT32, STRING, list_of
 
 POSITIONS = ("before", "inside", "after")
 
@@ -95,6 +95,7 @@ JUDGED_CHANGES = Table(
             "before: the model certainly knows these days; after: none of its texts is of them; inside: neither; null "
             "if its days are not known",
         ),
+        Column("days_after", INT32, "change_from minus the day from which on the model knows nothing; or null"),
         *_SAID,
         Column("new_label", STRING, "name of the object that came"),
         Column("old_label", STRING, "name of the object that left"),

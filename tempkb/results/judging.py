@@ -147,7 +147,9 @@ def _changes(store: Store) -> Iterator[Row]:
             *judging.changes.needs,
         )
         for row in rows:
-            yield {**_first(row), "position": _position(row), **_names(row)}
+            possibly = row["knows_possibly_until"]
+            days = None if possibly is None else (row["change_from"] - possibly).days
+            yield {**_first(row), "position": _position(row), "days_after": days, **_names(row)}
 
 
 def _position(row: Row) -> str | None:
