@@ -152,6 +152,7 @@ FILLED = (
     ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
     ("score", "demo-causal-2022-01-01", "--release", "demo-quarters", "--limit", "300"),
     ("score", "demo-causal-2023-07-01", "--release", "demo-quarters", "--windows", "2022-01-01..2022-07-01"),
+    ("generate", "demo-causal-2022-01-01", "--release", "demo-quarters", "--limit", "20"),
     ("linker", "add", "zero", "{encoder}"),
     # Not from the oldest cut on: a text is with the cut for which it was encoded first.
     ("linker", "score", "zero", "prior", "--cut", "2023-01-01", "--pool", "own", "--pool", "fixed-20"),

@@ -46,11 +46,13 @@ STEPS = [
     "model demo",
     "score",
     "score",
-    "knows",
+    "generate",
+    "generate",
     "linker train",
     "linker score",
     "results",
     "linking",
+    "knows",
 ]
 
 
@@ -62,18 +64,20 @@ def test_the_whole_demo_shows_each_command_and_runs_it_in_one_process(home_folde
     assert [name for name, _ in ran] == STEPS
     assert ("show", {"title": "Harbour Clock", "day": "2021-10-01"}) in ran
     assert ran[8] == ("score", {"is_all": True, "benchmarks": ("dynamic-templama",)})
-    name, asked = ran[9]
+    assert ran[9] == ("generate", {"is_all": True, "benchmarks": ("dynamic-templama",), "decoder": "greedy"})
+    assert ran[10] == ("generate", {"is_all": True, "benchmarks": ("ecbd",), "limit": "100"})
+    name, asked = ran[-1]
     assert (name, asked["window"], asked["earlier"]) == ("knows", "2022-01-01..2023-07-01", "2021-01-01..2022-01-01")
     assert asked["with_answers"] is True
     trained = {"release": "demo", "cuts": ("2022-01-01", "2023-01-01"), "preset": "demo"}
-    assert ran[10:] == [
+    assert ran[11:-1] == [
         ("linker train", trained),
         ("linker score", {"is_all": True, "releases": ("demo",)}),
         # After all scores, or what it computes would be stale from the beginning.
         ("results", {}),
-        ("linking", ran[-1][1]),
+        ("linking", ran[-2][1]),
     ]
-    assert "demo" in str(ran[-1][1])
+    assert "demo" in str(ran[-2][1])
     shown = re.findall(r"^\$ (.*)$", done.output, re.MULTILINE)
     assert len(shown) == len(ran)
     ran.clear()
