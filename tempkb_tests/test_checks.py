@@ -246,6 +246,8 @@ def test_rooms_that_are_no_benchmark_promise_what_they_did(home_folder):
         ("models", "files_are_those_that_were_added", False),
         ("prompt_scores", "every_prompt_has_a_score_or_a_reason", False),
         ("prompt_scores", "scores_are_of_the_models_files", False),
+        ("generations", "every_question_has_an_answer_or_a_reason", False),
+        ("generations", "generations_are_of_the_models_files", False),
         ("linkers", "files_are_those_of_the_linker", False),
         ("entity_vectors", "vectors_have_the_length_of_the_linkers", False),
         ("linking_scores", "every_mention_is_linked", False),

@@ -91,7 +91,7 @@ NOT_WRONG = f"""
     JOIN dated AS q ON q.release = t.release AND q.date = t.date
     JOIN spells AS s ON s.release = t.release AND s.subject_id = t.cluster_id AND s.relation = t.relation
         AND s.object_id = t.target_id
-    WHERE t.role = 'wrong_date' AND coalesce(s.valid_from < q.window_start + {_STEP}, true)
+    WHERE t.role = 'wrong_date' AND coalesce(s.valid_from < CAST(q.window_start + {_STEP} AS DATE), true)
         AND coalesce(s.valid_to > q.window_start, true)
     UNION ALL
     SELECT release, any_value(item_id), target_id, 'has no right date' FROM asked
