@@ -52,7 +52,7 @@ def print_plan(*, wikidata: bool) -> None:
     """
     store, out = open_store(), console()
     home = store.home
-    outlook = look_out(store, only_listed=False, wikidata=wikidata, tell=_say)
+    outlook = look_out(store, only_listed=False, wikidata=wikidata, tell=tell)
     lines = [_line(home, due) for due in outlook.due]
     missing = missing_windows(store, datetime.now(UTC).date())
     served = {window.key for line in lines for window in line.due.windows}
@@ -96,10 +96,6 @@ def print_plan(*, wikidata: bool) -> None:
     _print_needs(home, lines)
     if outlook.nothing:
         raise SourceError(outlook.nothing)
-
-
-def _say(line: str) -> None:
-    tell(line)
 
 
 def _line(home: Home, due: Due) -> Line:

@@ -97,7 +97,8 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     _print_stale(store, stale, dumps)
-    _print_models(models)
+    if models:
+        console().print(grid(("model", "family", "status", "scores", "checkpoint"), models, title="models"))
     _print_linkers(store, linkers)
     _print_damage(store)
     for row in filter(is_gone, linkers):
@@ -194,11 +195,6 @@ def _models(store: Store) -> list[tuple[Any, ...]]:
         version = store.lake.current(PROMPT_SCORES.name, key)
         n_scores[model_of(key)] += version.rows if version is not None else 0
     return [(row["model"], row["family"], row["status"], n_scores[row["model"]], row["checkpoint"]) for row in known]
-
-
-def _print_models(models: Sequence[tuple[Any, ...]]) -> None:
-    if models:
-        console().print(grid(("model", "family", "status", "scores", "checkpoint"), models, title="models"))
 
 
 def _known_linkers(store: Store) -> list[dict[str, Any]]:

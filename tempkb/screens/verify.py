@@ -39,7 +39,6 @@ from tempkb.screens.again import command_for
 from tempkb.screens.console import say
 from tempkb.screens.failure import tell
 from tempkb.store.comparison import Difference, compare
-from tempkb.store.damage import Fault
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.said import read_said, said_names, said_path
@@ -73,7 +72,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
     passed = {place for places in unfinished.values() for place in places}
     with progress.on_terminal():
         verified = _verify_lake(store, chosen, day)
-        lines = [f"{fault}. {_mend(store, fault)}" for fault in verified.faults]
+        lines = [f"{fault}. {_how(store, fault.table, fault.partition)}" for fault in verified.faults]
         passed |= {(fault.table, fault.partition) for fault in verified.faults}
         if day is None:
             lacking = _lacking_texts(store, verified)
@@ -337,10 +336,6 @@ def _reading_again(store: Store, dump: Dump) -> str:
     commands = [f"tempkb build --rebuild --windows {one[0].start}..{one[-1].end}" for one in stretches(windows)]
     # A dump of which no window is built is only written down.
     return " && ".join(commands) or f"tempkb build --select {DUMP_FILES.name}"
-
-
-def _mend(store: Store, fault: Fault) -> str:
-    return _how(store, fault.table, fault.partition)
 
 
 def _how(store: Store, table: str, partition: str) -> str:

@@ -4,13 +4,12 @@ from tempkb.benchmarks.fact_queries.prompts import VARIANTS
 from tempkb.benchmarks.fact_queries.tables import (
     GRANULARITY,
     OBJECT,
-    QUERY_COLUMNS,
-    QUERY_RULES,
     RELATION,
     RELEASE,
     SUBJECT,
     WINDOW,
     fact_prompts_table,
+    queries_table,
     table_of_release_windows,
 )
 from tempkb.dumps.tables import DUMP_ID, WIKI
@@ -23,13 +22,9 @@ ARRIVALS = "role IS DISTINCT FROM 'leaving'"
 """SQL condition that counts an update once: of its two rows, the one of the arriving object."""
 _DETAILS = "'extended', 'reduced', 'replaced', 'appeared', 'vanished', 'returning'"
 
-DYNAMIC_TEMPLAMA_QUERIES = table_of_release_windows(
-    name="dynamic_templama_queries",
-    meaning="The queries of DynamicTempLAMA: one for each subject, relation and window, with all its answers.",
-    columns=QUERY_COLUMNS,
-    key=("query_id",),
-    rules=QUERY_RULES,
-    code_version="2",
+DYNAMIC_TEMPLAMA_QUERIES = queries_table(
+    "dynamic_templama_queries",
+    "The queries of DynamicTempLAMA: one for each subject, relation and window, with all its answers.",
 )
 
 DYNAMIC_TEMPLAMA_CHANGES = table_of_release_windows(

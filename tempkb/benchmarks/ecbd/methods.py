@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import pyarrow as pa
 
@@ -136,15 +135,11 @@ def _closing(store: Store, release: Release) -> Closing:
         f"texts at {row['cut']}, noun phrases by {row['chunker']}",
         (
             Grid(("origin", "split", *whats), rows),
-            Grid(("sentence", "answer", "origin"), [_values(one) for one in plain_rows(shown)]),
+            Grid(("sentence", "answer", "origin"), [tuple(one.values()) for one in plain_rows(shown)]),
         ),
         "masked_sentence, answer, origin_window",
         ECBD_CLOZE.name,
     )
-
-
-def _values(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row.values())
 
 
 _STEP = Step(

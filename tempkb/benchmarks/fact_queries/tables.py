@@ -138,6 +138,13 @@ QUERY_RULES = (
 TABLES = (FACT_RELEASES, FACT_SUBJECTS, FACT_SPELLS)
 
 
+def queries_table(name: str, meaning: str) -> Table:
+    """Declare the table of the queries of a benchmark of facts."""
+    return table_of_release_windows(
+        name=name, meaning=meaning, columns=QUERY_COLUMNS, key=("query_id",), rules=QUERY_RULES, code_version="2"
+    )
+
+
 def fact_prompts_table(benchmark: str, title: str, variants: Mapping[str, str], further_items: str = "") -> Table:
     """Declare the table of the prompts of a benchmark of facts.
 

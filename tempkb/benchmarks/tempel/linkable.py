@@ -1,8 +1,5 @@
 """What TempEL brings to linkers."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from tempkb.benchmarks.linkable.methods import LinkableMethods, Snapshots
 from tempkb.benchmarks.tempel.entity_texts import write_described
 from tempkb.benchmarks.tempel.releases import Release, read_entry
@@ -14,8 +11,4 @@ def snapshots_of(release: Release) -> Snapshots:
     return Snapshots(release.name, release.cuts, release.design.seed, LINKABLE)
 
 
-def _snapshots(entry: Mapping[str, Any]) -> Snapshots:
-    return snapshots_of(read_entry(entry))
-
-
-LINKABLE_METHODS = LinkableMethods(_snapshots, write_described)
+LINKABLE_METHODS = LinkableMethods(lambda entry: snapshots_of(read_entry(entry)), write_described)

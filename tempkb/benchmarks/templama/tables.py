@@ -1,25 +1,14 @@
 """Declares the tables of TempLAMA: queries by window, and the queries about the future of the paper's table 9."""
 
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS
-from tempkb.benchmarks.fact_queries.tables import (
-    ANSWER,
-    QUERY_COLUMNS,
-    QUERY_RULES,
-    RELEASE,
-    fact_prompts_table,
-    table_of_release_windows,
-)
+from tempkb.benchmarks.fact_queries.tables import ANSWER, RELEASE, fact_prompts_table, queries_table
 from tempkb.dumps.tables import WIKI
 from tempkb.store.tables import Column, Rule, table_of_releases
 from tempkb.store.types import INT16, STRING, list_of
 
-TEMPLAMA_QUERIES = table_of_release_windows(
-    name="templama_queries",
-    meaning="The queries of TempLAMA: one for each subject, relation and year (or other window), with all its answers.",
-    columns=QUERY_COLUMNS,
-    key=("query_id",),
-    rules=QUERY_RULES,
-    code_version="2",
+TEMPLAMA_QUERIES = queries_table(
+    "templama_queries",
+    "The queries of TempLAMA: one for each subject, relation and year (or other window), with all its answers.",
 )
 
 FUTURE_RELATION_QUERIES = table_of_releases(
