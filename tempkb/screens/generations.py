@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from tempkb.api import open_store
 from tempkb.generations.kind import SAID
-from tempkb.generations.tables import STATUSES
+from tempkb.generations.tables import GENERATIONS, STATUSES
 from tempkb.options import Words
+from tempkb.scores.tables import model_of
 from tempkb.screens.console import print_next
 from tempkb.screens.scores import print_asked
 
@@ -17,4 +19,6 @@ def print_generations(models: Sequence[str], words: Words) -> None:
         words: what was asked for.
     """
     if print_asked(SAID, STATUSES, models, words) is not None:
-        print_next(*(f"answers {name}" for name in models[:1]), "knows")
+        # Not all families are asked about each benchmark.
+        answered = {model_of(key) for key in open_store().lake.partitions(GENERATIONS.name)}
+        print_next("results", *(f"answers {name}" for name in [one for one in models if one in answered][:1]), "knows")
