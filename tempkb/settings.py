@@ -495,8 +495,6 @@ def _with_record(path: Path, settings: Settings) -> Settings:
     held = {key: value for key, value in read_record(path).items() if key in (*IDENTITY, *OF_WIKIDATA)}
     if not held:
         return settings
-    # Homes that were made before this setting existed hold all pages.
-    held.setdefault("pages", "all")
     try:
         recorded = Settings(**held)
     except InvalidSettingsError as error:

@@ -1,6 +1,8 @@
 """Judges what models said: what answers are worth against names that are right, and whom they name in changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +27,8 @@ from tempkb.store.tables import Table
 
 Row = Mapping[str, Any]
 
+_BATCH_ROWS = 4096
+
 _SAID = f"""
     SELECT question_id, model, decoder,
            list({{'status': status, 'text': text, 'token_ids': token_ids}} ORDER BY rank) AS answers
@@ -39,14 +43,15 @@ def write_judged(store: Store) -> list[Version]:
 
 
 def _write(store: Store, table: Table, rows: Iterator[Row]) -> Version:
-    ordered = sorted(rows, key=lambda row: [row[name] for name in table.key])
+    """Write rows, which come in the order of the key."""
     made_from = Provenance(present_inputs(store.lake, table.name))
-    return store.write(table, ALL, [pa.Table.from_pylist(ordered, table.schema)], made_from)
+    batches = iter(lambda: list(islice(rows, _BATCH_ROWS)), [])
+    return store.write(table, ALL, (pa.Table.from_pylist(batch, table.schema) for batch in batches), made_from)
 
 
 def _judged(store: Store) -> Iterator[tuple[Benchmark, str, Judging]]:
     """Benchmarks whose questions were put to models: with the names of their prompts, and what is right."""
-    for one in BENCHMARKS if store.lake.partitions(GENERATIONS.name) else ():
+    for one in sorted(BENCHMARKS, key=attrgetter("name")) if store.lake.partitions(GENERATIONS.name) else ():
         if one.prompting and one.reading and one.reading.judging and store.lake.partitions(one.prompting.table.name):
             yield one, one.prompting.table.name, one.reading.judging
 
@@ -87,13 +92,14 @@ def _answers(store: Store) -> Iterator[Row]:
             SELECT a.*, c.window_start, c.subset, c.names, k.names_in_tokens
             FROM ({_asked(prompts, judging)}) AS a JOIN accepted AS c USING (release, item_id)
             LEFT JOIN known AS k USING (release, item_id, variant, model)
+            ORDER BY release, model, decoder, item_id, wording
             """,
             prompts,
             GENERATIONS.name,
             PROMPT_SCORES.name,
             *judging.answers.needs,
         )
-        for batch in rows.to_batches(4096):
+        for batch in rows.to_batches(_BATCH_ROWS):
             for row in batch.to_pylist():
                 names = list(dict.fromkeys(row["names"]))
                 yield {"benchmark": benchmark.name, **_first(row), "accepted": names, **_worth(row)}
@@ -133,23 +139,25 @@ def _changes(store: Store) -> Iterator[Row]:
     for _, prompts, judging in _judged(store):
         if judging.changes is None:
             continue
-        rows = store.ask(
+        rows = store.query(
             f"""
             SELECT c.*, a.model, a.decoder, a.question_id, a.answers, m.knows_certainly_until, m.knows_possibly_until
             FROM ({judging.changes.query}) AS c
             JOIN ({_asked(prompts, judging)}) AS a USING (release, item_id)
             JOIN {MODELS.name} AS m USING (model)
             WHERE a.wording = 'once'
+            ORDER BY release, model, decoder, item_id, new_object_id, old_object_id
             """,
             prompts,
             GENERATIONS.name,
             MODELS.name,
             *judging.changes.needs,
         )
-        for row in rows:
-            possibly = row["knows_possibly_until"]
-            days = None if possibly is None else (row["change_from"] - possibly).days
-            yield {**_first(row), "position": _position(row), "days_after": days, **_names(row)}
+        for batch in rows.to_batches(_BATCH_ROWS):
+            for row in batch.to_pylist():
+                possibly = row["knows_possibly_until"]
+                days = None if possibly is None else (row["change_from"] - possibly).days
+                yield {**_first(row), "position": _position(row), "days_after": days, **_names(row)}
 
 
 def _position(row: Row) -> str | None:
