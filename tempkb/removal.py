@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.register import is_registered, lost_of_release, partitions_of_release, release_names, strike
+from tempkb.benchmarks.register import lost_of_release, partitions_of_release, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.errors import SettingsError, StoredDamageError
@@ -73,7 +73,7 @@ def of_release(store: Store, name: str) -> Removal:
     Raises:
         SettingsError: there is no such release.
     """
-    if not is_registered(store.home, name):
+    if name not in release_names(store.home):
         there = ", ".join(release_names(store.home)) or "none"
         raise SettingsError(f"--release {name}: no such release; there: {there}")
 
@@ -178,15 +178,22 @@ def _said_paths(folder: Path, name: str) -> list[Path]:
     return [said_path(folder, name)] if name in said_names(folder) else []
 
 
-def remove(store: Store, removal: Removal) -> int:
+def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: None) -> int:
     """Remove what was found, publish, and return the bytes of dump files that were freed.
+
+    Args:
+        store: of the home.
+        removal: what was found.
+        forget: lets Dagster forget it: before anything else, so that of a removal that is killed behind this enough is
+            left to type it again, but not while a run works on it.
 
     Raises:
         LockTimeoutError: a run works on drafts that are to be deleted; nothing is removed.
     """
     with contextlib.ExitStack() as stack:
-        for name in removal.drafts:
-            drafts = stack.enter_context(store.lake.resumable(name))
+        held = [stack.enter_context(store.lake.resumable(name)) for name in removal.drafts]
+        forget()
+        for drafts in held:
             for kept in drafts.folder.iterdir():
                 if kept.is_dir():
                     shutil.rmtree(kept)

@@ -4,6 +4,7 @@ The web UI and the sensors run the same jobs; only here one command runs several
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tempkb.api import open_store
@@ -152,8 +153,8 @@ def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None
 def _withdraw(instance: Any, dump: Dump) -> None:
     """Take a named dump of entities, and what was read of it, out of the home; its files stay."""
     store = open_store()
-    forget_partition(instance, WIKIDATA_JOB, dump.dump_id)
-    remove(store, of_dump(store, dump.dump_id, force=True))
+    forget = partial(forget_partition, instance, WIKIDATA_JOB, dump.dump_id)
+    remove(store, of_dump(store, dump.dump_id, force=True), forget)
     # To those after it, it may have been the first that reached a window.
     for other, day in dump_dates(store.lake).items():
         if dump.date and day > dump.date:

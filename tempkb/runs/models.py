@@ -14,11 +14,12 @@ from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.store.store import Store
 
 
-def _is_known(name: str, _is_whole: bool) -> bool:
+def is_known(name: str, _is_whole: bool) -> bool:
+    """Does the home have a model of that name?"""
     return name in open_store().lake.partitions(MODELS.name)
 
 
-_ADDING = Task(MODELS_JOB, MODELS.name, (MODELS.name,), _is_known)
+_ADDING = Task(MODELS_JOB, MODELS.name, (MODELS.name,), is_known)
 
 
 def add(wanted: Mapping[str, Words]) -> Summary:

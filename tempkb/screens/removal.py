@@ -2,6 +2,7 @@
 
 import contextlib
 from collections import Counter
+from functools import partial
 
 import click
 
@@ -56,12 +57,10 @@ def remove_what(
     with contextlib.ExitStack() as stack:
         for name in removal.releases:
             stack.enter_context(alone(store.home, name, COMMAND, Patience(LOOK)))
-        # First of all: of a removal that is killed behind this enough is left to type it again.
         releases = dict.fromkeys((one.partition_set for one in BENCHMARKS), removal.releases)
         named = {"dumps": dump, "models": model, "linkers": linker}
         own = {key: [name] if name else [] for key, name in named.items()}
-        forget_partitions(store.home, own | releases)
-        freed = remove(store, removal)
+        freed = remove(store, removal, partial(forget_partitions, store.home, own | releases))
     said = f" and {counted(freed, 'byte')} of dumps" if removal.dumps else ""
     say(f"Removed {counted(len(removal.partitions), 'partition')}{said}. Their files go with: tempkb gc")
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import random
 import time
@@ -88,14 +89,15 @@ def passing_lock(path: Path, held: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def alive_mark(folder: Path) -> Iterator[str]:
+def alive_mark(folder: Path, what: str = "") -> Iterator[str]:
     """Give a name by which others can find out whether this process is alive, inside the block.
 
     Args:
         folder: of the marks of all processes.
+        what: this process works on, for `is_worked_on`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    mark = uuid.uuid4().hex
+    mark = f"{uuid.uuid4().hex}.{_digest(what)}"
     path = folder / mark
     with locked(path):
         try:
@@ -115,6 +117,15 @@ def is_alive(folder: Path, mark: str) -> bool:
     except FileNotFoundError:
         pass
     return False
+
+
+def is_worked_on(folder: Path, what: str) -> bool:
+    """Does a process that is alive have a mark that it works on something?"""
+    return any(is_alive(folder, path.name) for path in folder.glob(f"*.{_digest(what)}"))
+
+
+def _digest(what: str) -> str:
+    return hashlib.sha256(what.encode()).hexdigest()[:16]
 
 
 def try_lock(descriptor: int) -> bool:
