@@ -3,6 +3,10 @@
 An entry has the requested release and, in `built`, the state that was last built
 completely, so that a failed run can restore the entry. `held` names the versions that
 belong to that state, so that rows of a killed run can be distinguished from them.
+
+Once a release is built, its row in a table of releases (`*_releases`), whose bytes are
+checked, has the design, too. It is the truth: an entry that differs from it is refused, and
+is written again from it.
 """
 
 import json
@@ -11,19 +15,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tempkb.errors import DesignError
 from tempkb.settings import Home
+from tempkb.store.damage import POINTER
 from tempkb.store.lake import Lake, is_slug
 from tempkb.store.locks import LockTimeoutError, Patience, locked
+from tempkb.store.memory import asking
+from tempkb.store.quoting import parquet
 from tempkb.store.tables import Family, Table
 
 # What only one program at a time may do with a release: a command, or a step of a run.
 COMMAND, STEP = "command", "step"
 LOOK = 2.0  # seconds to wait for others who hold a lock only to see whether a program is at work
 _BUILT, _HELD = "built", "held"
+_TABLES = "*_releases"
 _OF_WINDOW = re.compile(r"\.(?:\d{4}-\d\d-\d\d|future)")
 _WINDOW_AT_END = re.compile(rf"{_OF_WINDOW.pattern}$")
 
@@ -223,8 +232,9 @@ def is_registered(home: Home, name: str) -> bool:
 
 
 def release_names(home: Home) -> list[str]:
-    """Return the names of all releases of a home, sorted."""
-    return sorted(path.stem for path in (home.path / "releases").glob("*.json"))
+    """Return the names of all releases of a home, sorted: of those with an entry, and of those with a row."""
+    rows = home.lake.glob(f"{_TABLES}/*/{POINTER}")
+    return sorted({path.stem for path in (home.path / "releases").glob("*.json")} | {path.parent.name for path in rows})
 
 
 def releases_of(home: Home, benchmark: str) -> list[str]:
@@ -308,18 +318,73 @@ def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:
     draft.replace(path)
 
 
+def told_by_table(home: Home, name: str) -> dict[str, Any] | None:
+    """Return the requested entry of a release as its row in a table of releases has it; None without a whole row."""
+    lake = Lake(home.lake)
+    for folder in home.lake.glob(_TABLES):
+        version = lake.current(folder.name, name)
+        if version is not None and version.first_fault(sums=True) is None:
+            return _told_by(folder.name, *version.places())
+    return None
+
+
+# A file of the lake never changes.
+@cache
+def _told_by(table: str, path: Path) -> dict[str, Any]:
+    with asking() as memory:
+        found = memory.execute(f"FROM {parquet([path])}")
+        row = dict(zip([column for column, *_ in found.description or ()], found.fetchone() or (), strict=True))
+    benchmark = row.get("benchmark", table.removesuffix(_TABLES[1:]))
+    entry = {"benchmark": benchmark, "name": row["release"], "preset": row["preset"]}
+    entry["design"] = json.loads(row["design"])
+    if "n_base_cuts" in row:
+        entry |= {"added": [str(cut) for cut in row["cuts"][row["n_base_cuts"] :]], "made_from": row["made_from"] or ""}
+    return entry
+
+
 def _read(home: Home, name: str) -> dict[str, Any]:
-    path = entry_path(home, name)
-    if not path.exists():
+    path, told = entry_path(home, name), told_by_table(home, name)
+    if told is None and not path.exists():
         raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
     try:
         entry: dict[str, Any] = json.loads(path.read_text("utf-8"))
         is_entry = entry["name"] == name and isinstance(entry["benchmark"], str) and _BUILT in entry
-    except (ValueError, TypeError, KeyError):
-        is_entry = False
-    if not is_entry:
+        found = "" if is_entry else "another content than tempkb wrote"
+        if is_entry and told is not None:
+            found = _difference(entry, told)
+    except FileNotFoundError:
+        found = "no such file"
+    except (ValueError, TypeError, KeyError, AttributeError):
+        found = "another content than tempkb wrote"
+    if not found:
+        return entry
+    if told is None:
         raise DesignError(
-            f"release {name!r}: {path} has another content than tempkb wrote. The tables of the release are intact; "
-            f"remove that file and type the command that made the release again, with --name {name}"
+            f"release {name!r}: {path}: found {found}. No table has its design; remove that file and type the command "
+            f"that made the release again, with --name {name}"
         )
-    return entry
+    raise DesignError(
+        f"release {name!r}: {path}: found {found}; expected the design in the table of releases, whose bytes are "
+        f"checked. Write the file again from the table: tempkb release finish {name}"
+    )
+
+
+def _difference(entry: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    """Say in which value an entry differs from a row, or what was built by the entry; empty if in none.
+
+    A design may have fields that were not known when the other was written, but not each some that the other lacks.
+    """
+    added = []
+    for requested in (_requested(entry), *([entry[_BUILT]] if entry[_BUILT] is not None else [])):
+        added.append(requested.get("added", []))
+        own, other = ({**one, **one["design"]} for one in (requested, told))
+        for key in sorted((own.keys() & other.keys()) - {"added", "design"}):
+            if own[key] != other[key]:
+                return f"{key} {json.dumps(own[key])} where the table has {json.dumps(other[key])}"
+        lacking, unknown = (
+            sorted(one["design"].keys() - two["design"].keys()) for one, two in ((told, requested), (requested, told))
+        )
+        if lacking and unknown:
+            return f"{unknown[0]} where the table has {lacking[0]}"
+    # An extension that was killed may have been written to the table already, or not yet.
+    return "" if told.get("added", []) in added else f"added snapshots {added[0]} where the table has {told['added']}"
