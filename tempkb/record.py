@@ -123,6 +123,27 @@ def copy_record(path: Path) -> None:
         _replace(copy, summed)
 
 
+def copy_fault(path: Path) -> str:
+    """Say what is wrong with the lake's copy of the record of a home, and what to type; empty if nothing is."""
+    try:
+        copy = _read(_copy_of(path))
+    except _OddError as error:
+        found = str(error)
+    else:
+        if copy is not None or not (path / _NAME).exists():
+            return ""
+        found = "no such file"
+    copied = f"cp {shlex.quote(str(path / _NAME))} {shlex.quote(str(_copy_of(path)))}"
+    return f"{_copy_of(path)}: found {found}; expected a copy of {path / _NAME}. Copy it again: {copied}"
+
+
+def digest_of(path: Path) -> str:
+    """Return a digest of what defines a home and of its salt, which it does not tell; empty if nothing was written."""
+    record = read_record(path)
+    defining = {key: toml(record[key]) for key in (*IDENTITY, SALT) if key in record}
+    return hashlib.sha256(json.dumps(defining).encode()).hexdigest()[:16] if record else ""
+
+
 def damaged_record(path: Path, found: str) -> SettingsError:
     """Return the error for a record with an invalid value."""
     return _refused(path, found, _read_copy(path))

@@ -7,6 +7,8 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
+import tomllib
 
 import pyarrow as pa
 import pytest
@@ -20,6 +22,7 @@ from tempkb.dumps.sums import known_sums
 from tempkb.errors import StoredDamageError
 from tempkb.planning.built import is_built
 from tempkb.planning.declaration import Request
+from tempkb.record import IDENTITY, write_record
 from tempkb.revisions.windows import read_windows
 from tempkb.runs.building import build
 from tempkb.settings import in_shell
@@ -477,6 +480,40 @@ def test_one_line_for_each_damaged_note_of_a_home(home):
         assert (said.exit_code, said.output.count("\n")) == (1, 1)
         assert "home.toml: found " in said.output
         assert said.output.endswith(f"The lake has a copy: cp {home}/lake/home.toml {record}\n")
+
+
+def test_both_copies_of_the_record_are_checked_and_a_lake_refuses_another_record_than_its_own(home):
+    record, copy = home / "home.toml", home / "lake" / "home.toml"
+    whole = record.read_bytes()
+    for spoilt in (whole.replace(b"lookback_days = 30", b"lookback_days = 31"), b"", None):
+        for put_right in ("verify", "build"):
+            copy.unlink() if spoilt is None else copy.write_bytes(spoilt)
+            said = typed(put_right)
+            if put_right == "verify":
+                (line, _) = said.output.splitlines()
+                assert (said.exit_code, line.startswith(f"{copy}: found ")) == (1, True)
+                subprocess.run(shlex.split(line.partition(". Copy it again: ")[2]), check=True)
+            else:
+                assert f"put right: {copy}: found " in said.output.replace("\n", " ")
+            assert copy.read_bytes() == whole
+    assert typed("verify").output.startswith("All is well (")
+    digests = {json.loads(path.read_text())["record"] for path in home.glob("lake/*/*/CURRENT")}
+    assert len(digests) == 1
+    # With another salt, or without any, contributors of later windows would be others.
+    for file in (record, copy):
+        file.unlink()
+    for found in ("no record, and no copy in the lake", "a record with the digest "):
+        for command in ("status", "build", "verify"):
+            said = typed(command)
+            assert (said.exit_code, said.output.count("\n")) == (1, 1)
+            assert f"{record}: found {found}" in said.output
+            assert f"; expected the one with the digest {digests.copy().pop()}, under which " in said.output
+        values = tomllib.loads(whole.decode())
+        write_record(home, {key: values[key] for key in IDENTITY})
+    record.write_bytes(whole)
+    copy.unlink(missing_ok=True)
+    assert typed("build").exit_code == 0
+    assert typed("verify").output.startswith("All is well (")
 
 
 def test_for_a_partition_of_a_release_another_command_is_named(home):

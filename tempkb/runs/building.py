@@ -18,6 +18,7 @@ from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.planning.built import stale_windows
 from tempkb.planning.declaration import Request
 from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
+from tempkb.record import copy_fault, copy_record
 from tempkb.removal import of_dump, remove
 from tempkb.revisions.origins import setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
@@ -41,7 +42,13 @@ def build(request: Request) -> Summary:
         SourceError: there is no dump to build from.
         LockTimeoutError: another program builds the same windows.
     """
-    return past_damage(lambda: _build(claimed(work_of(request))))
+    home = load_home().path
+    fault = copy_fault(home)
+    if fault:
+        copy_record(home)
+    summary = past_damage(lambda: _build(claimed(work_of(request))))
+    summary.notes[:0] = [f"put right: {fault.partition('. Copy')[0]}"] if fault else []
+    return summary
 
 
 def _build(work: Work) -> Summary:

@@ -32,6 +32,7 @@ from tempkb.linking.mending import command_of, mend_in_words
 from tempkb.linking.tables import KINDS, LINKERS
 from tempkb.models.checking import differing_from_said
 from tempkb.models.tables import MODELS
+from tempkb.record import copy_fault, digest_of
 from tempkb.revisions.losses import lacking_texts
 from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
@@ -84,7 +85,11 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         if day is None:
             lines += _verify_said(store, chosen, passed)
         dumps = VerifiedDumps()
+        digest = digest_of(store.home.path)
+        others = [one for whole in verified.whole.values() for one in whole if one.record not in ("", digest)]
+        lines += [store.of_other_record(one) for one in others[:1]]
         if not tables and day is None:
+            lines += [fault for fault in [copy_fault(store.home.path)] if fault]
             lines += _verify_releases(store, unfinished, passed)
             dumps = _verify_dumps(store)
             lines += dumps.faults

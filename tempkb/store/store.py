@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tempkb.errors import SettingsError
+from tempkb.record import digest_of
 from tempkb.settings import Home
 from tempkb.store.damage import Fault, Mended
 from tempkb.store.deferring import held_back
@@ -17,7 +18,7 @@ from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
 from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
-from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
+from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Family, Table, View, by_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -56,6 +57,29 @@ class Store:
     def claim(self, wiki: str) -> None:
         """Make the home permanently one of `wiki`, if it is not yet."""
         self.home = self.home.claim(wiki)
+
+    def require_own_record(self) -> None:
+        """Refuse a home that has versions, and no record or another one than they were written under.
+
+        Raises:
+            SettingsError: names a version, and what was found and expected.
+        """
+        found = digest_of(self.home.path)
+        # With a record the few versions of dumps tell; `tempkb verify` looks at all.
+        tables = [table.name for table in self.tables.values() if not found or table.family is Family.DUMP]
+        versions = (version for name in tables for version in self.lake.versions(name))
+        if other := next((one for one in versions if one.record not in ("", found)), None):
+            raise SettingsError(self.of_other_record(other))
+
+    def of_other_record(self, version: Version) -> str:
+        """Say that a version was written under another record than the home's."""
+        digest, record = digest_of(self.home.path), self.home.path / "home.toml"
+        found = f"a record with the digest {digest}" if digest else "no record, and no copy in the lake"
+        return (
+            f"{record}: found {found}; expected the one with the digest {version.record}, under which {version.table} "
+            f"{version.partition} was written: with other values, or another salt of contributors, later windows would "
+            "not fit it. Restore that file from a copy of your own, or build anew in another folder (TEMPKB_HOME=...)"
+        )
 
     def write(
         self,
