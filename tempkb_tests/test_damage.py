@@ -9,7 +9,9 @@ import shlex
 import shutil
 import subprocess
 import tomllib
+from unittest import mock
 
+import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -32,6 +34,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.tables import Family
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.damage import cut_off, flip
+from tempkb_tests.killed import KilledError
 from tempkb_tests.linking.tiny import save_encoder
 from tempkb_tests.models.tiny import saved_tiny
 from tempkb_tests.revisions.builds import export, page, revision
@@ -480,6 +483,31 @@ def test_one_line_for_each_damaged_note_of_a_home(home):
         assert (said.exit_code, said.output.count("\n")) == (1, 1)
         assert "home.toml: found " in said.output
         assert said.output.endswith(f"The lake has a copy: cp {home}/lake/home.toml {record}\n")
+
+
+def test_a_removal_that_was_killed_is_finished_by_its_repeat(home, tmp_path):
+    assert typed("model", "add", "tiny", str(saved_tiny("gpt2", tmp_path / "gpt2"))).exit_code == 0
+    for typed_again, gone, at in [
+        (("model", "rm", "tiny", "--yes"), "models", "store.store.Store.publish"),
+        (("rm", "--window", "2021-01-01..2021-07-01", "--yes"), "stable_snapshots", "store.store.Store.publish"),
+        (("rm", "--dump", "testwiki-20210701", "--force", "--yes"), "pages", "dumps.retention.empty_bin"),
+    ]:
+        before = shown(home, gone)
+        with mock.patch(f"tempkb.{at}", side_effect=KilledError), pytest.raises(KilledError):
+            typed(*typed_again)
+        assert shown(home, gone) == before != []
+        assert typed(*typed_again).exit_code == 0
+        assert shown(home, gone) == []
+        assert typed("publish").output == "Published: 0 partitions. Nothing is pending.\n"
+        again = typed(*typed_again)
+        assert (again.exit_code, "no such" in again.output or "nothing is built of" in again.output) == (1, True)
+    assert not (home / "dumps" / "_removed").exists()
+
+
+def shown(home, table):
+    """All rows that DuckDB shows of a table."""
+    with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
+        return connection.execute(f"FROM {table} ORDER BY ALL").fetchall()
 
 
 def test_both_copies_of_the_record_are_checked_and_a_lake_refuses_another_record_than_its_own(home):

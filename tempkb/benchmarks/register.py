@@ -265,12 +265,12 @@ def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     """Return a release's partitions of a table: one with its name, or one for each of its windows or cuts."""
     if table.partitioned_by == "release":
         return [name] if lake.current(table.name, name) else []
-    return _of_release(lake.partitions(table.name), table, name)
+    return keys_of_release(lake.partitions(table.name), table, name)
 
 
 def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     """Return the partitions of a release that were found damaged and are not built again yet."""
-    return _of_release(lake.lost(table.name), table, name)
+    return keys_of_release(lake.lost(table.name), table, name)
 
 
 def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str, str]]:
@@ -290,7 +290,8 @@ def to_build_again(table: Table, partition: str) -> str:
     return f"tempkb release tokens {name} FILE" if table.name == "answer_tokens" else f"tempkb release finish {name}"
 
 
-def _of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
+def keys_of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
+    """Return those of some partitions of a table that belong to a release."""
     if not is_of_releases(table):
         return []
     if table.partitioned_by == "release":

@@ -205,7 +205,7 @@ def test_a_release_that_is_removed_names_the_linkers_that_were_trained_on_it(sto
     row = dict.fromkeys(LINKERS.column_names()) | {"linker": "tiny", "kind": "bi-encoder", "release": "r", "cut": A}
     made = pa.Table.from_pylist([row | dict.fromkeys(DIGESTS, "0" * 64) | {"dim": 2}], LINKERS.schema)
     store.write(LINKERS, "tiny", [made], Provenance())
-    monkeypatch.setattr("tempkb.removal.is_registered", lambda _home, _name: True)
+    monkeypatch.setattr("tempkb.removal.release_names", lambda _home: ["q", "r"])
     (note,) = of_release(store, "r").notes
     assert note == (
         "Linkers that were trained on it stay (tiny): they link no mentions of another release of this name; to remove "
