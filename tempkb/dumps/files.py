@@ -45,7 +45,7 @@ class DamageError(SourceError):
     def __init__(self, file: str, position: int, of: str, reason: str) -> None:
         super().__init__(
             f"{file}: {place_of(position, of, reason)}. Fetch the file again (without the setting strict "
-            "the complete pages of an export are kept)."
+            "the complete pages before that place are kept)."
         )
         self.file, self.position, self.of, self.reason = file, position, of, reason
 

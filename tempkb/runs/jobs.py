@@ -289,7 +289,7 @@ def _notes(result: Any) -> Iterator[str]:
         if "warning" in facts:
             yield str(facts["warning"])
         for name, where in (facts.get("damaged_files") or {}).items():
-            yield f"{name} is damaged: {where}. Every complete {kept} was kept."
+            yield f"{name} is damaged: {where}. Every complete {kept} that could be read was kept."
         if made.asset_key.to_user_string() != "stable_snapshots":
             continue
         if "kept" in facts:
