@@ -327,6 +327,35 @@ def test_verify_tells_a_dump_that_was_published_again_from_a_damaged_one(home):
     assert ". Move it away: mv " in typed("verify").output
 
 
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_a_note_that_is_altered_is_what_is_wrong_where_the_publisher_agrees_with_the_file(home, is_earlier):
+    (dump,) = home.glob("dumps/testwiki/*/*.xml")
+    right = known_sums(dump, None)
+    shutil.rmtree(home / "dumps" / "sums")
+    assert typed("build", "--select", "dump_files").exit_code == 0
+    publish(dump)
+    (note,) = home.glob("dumps/sums/*.json")
+    noted = json.loads(note.read_text())
+    false = right["sha256"].replace(right["sha256"][0], "0" if right["sha256"][0] != "0" else "1")
+    noted["sums"]["sha256"] = false
+    if is_earlier:
+        # Notes of earlier versions do not show that they were altered.
+        del noted["sum"]
+    note.write_text(json.dumps(noted))
+    line, end = typed("verify").output.splitlines()
+    assert line.startswith(f"{note}: ")
+    assert (f"found sha256 {false}; expected sha256 {right['sha256']}, as {dump} has" in line) == is_earlier
+    assert end.startswith("1 fault found (")
+    if is_earlier:
+        subprocess.run(shlex.split(line.rpartition("file is read: ")[2]), check=True)
+    # What is stored comes from the file, and the note is made again. The list alone names no tables.
+    (dump.parent / "dumpstatus.json").unlink()
+    assert typed("build", "--select", "dump_files").exit_code == 0
+    assert json.loads(note.read_text())["sums"] == right
+    assert shown(home, "(SELECT checksum FROM dump_files)") == [(right["sha256"],)]
+    assert typed("verify").output.startswith("All is well (")
+
+
 REBUILD = "build --rebuild --windows 2021-01-01..2024-01-01"
 # Files of dumps, with the command that builds again what was built from them.
 PUBLISHED_AGAIN = {
@@ -398,6 +427,7 @@ def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home
     # This home is a copy of the one in which the sum was noted, which a second note of the copy says once more.
     (note,) = home.glob("dumps/sums/*.json")
     noted = json.loads(note.read_text())
+    del noted["sum"]
     assert noted["path"] != str(dump)
     note.with_name("of-the-copy.json").write_text(json.dumps({**noted, "path": str(dump)}))
     said = f"testwiki-20210701, {dump}: the file is missing, though tempkb has read it before. "
