@@ -27,6 +27,7 @@ from tempkb.planning.declaration import Request
 from tempkb.record import IDENTITY, write_record
 from tempkb.revisions.windows import read_windows
 from tempkb.runs.building import build
+from tempkb.screens.console import program
 from tempkb.settings import in_shell
 from tempkb.store import damage
 from tempkb.store.damage import Fault
@@ -91,7 +92,7 @@ def typed(*arguments):
 
 def plain(output, home):
     """What was printed, with commands as they are typed for the default home."""
-    return output.replace(f"TEMPKB_HOME={in_shell(home)} ", "")
+    return output.replace(f"TEMPKB_HOME={in_shell(home)} ", "").replace(f"{program()} ", "tempkb ")
 
 
 def data_file(home, table, partition):
@@ -284,7 +285,7 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     lines = plain(said.output, home).splitlines()
     assert lines[0].startswith("mentions 2021-01-01, part-00000.parquet: found sha256 ")
     assert lines[0].endswith("Build it again: tempkb build")
-    assert f"Build it again: TEMPKB_HOME={in_shell(home)} tempkb build" in said.output
+    assert f"Build it again: TEMPKB_HOME={in_shell(home)} {program()} build" in said.output
     assert lines[1].startswith("release 'mine': ")
     assert "; dump_files has " in lines[2]
     assert lines[2].endswith(
@@ -491,7 +492,7 @@ def test_verify_names_the_command_that_counts_lost_tokens_again(home_folder):
     damage.write_note(damage.note_path(home_folder / "lake", damage.LOST, "answer_tokens", "demo"), note)
     said = typed("verify", "--table", "answer_tokens")
     assert said.exit_code == 1
-    assert f"Build it again: TEMPKB_HOME={in_shell(home_folder)} tempkb release tokens demo FILE" in said.output
+    assert f"Build it again: TEMPKB_HOME={in_shell(home_folder)} {program()} release tokens demo FILE" in said.output
 
 
 def test_one_line_for_each_damaged_note_of_a_home(home):
@@ -585,7 +586,8 @@ def test_for_a_partition_of_a_release_another_command_is_named(home):
     assert all(line in screen for line in said)
     name = f"TEMPKB_HOME={in_shell(home)} tempkb"
     commands = [f"{name} release finish mine", f"{name} release finish my.own", f"{name} release tokens mine FILE"]
-    found = {line.split(",")[0]: line.rsplit(": ", 1)[1] for line in typed("verify").output.splitlines()[:3]}
+    lines = typed("verify").output.replace(program(), "tempkb").splitlines()
+    found = {line.split(",")[0]: line.rsplit(": ", 1)[1] for line in lines[:3]}
     assert sorted(found.values()) == sorted(commands)
     assert found["tempel_plans mine.2021-04-01"] == commands[0]
     store.set_aside_damaged()

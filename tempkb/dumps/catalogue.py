@@ -355,7 +355,7 @@ def last_revision(files: Iterable[DumpFile]) -> int:
     """
     from tempkb.dumps.files import DamageError, open_dump
 
-    latest = -1
+    latest, met = -1, ""
     for file in files:
         tail = b""
         try:
@@ -363,12 +363,12 @@ def last_revision(files: Iterable[DumpFile]) -> int:
                 for text in _TIMESTAMP.findall(tail + piece):
                     latest = max(latest, _second(text))
                 tail = piece[-60:]
-        except DamageError:
+        except DamageError as error:
             # The pass over the pages meets the same damage and records it.
-            continue
+            met = met or f" ({error})"
     if latest < 0:
         names = ", ".join(file.path.name for file in files)
-        raise SourceError(f"{names}: no revision with a readable timestamp; expected an export of pages")
+        raise SourceError(f"{names}: no revision with a readable timestamp{met}; expected an export of pages")
     return latest
 
 
@@ -401,7 +401,9 @@ def read_named(root: Path, path: Path) -> Dump:
         horizon, given = int(note["horizon"]), bool(note.get("is_day_given"))
         return Dump(path.stem, str(note["wiki"]), day, files, horizon, is_named=True, is_day_given=given)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SourceError(f"{path}: tempkb did not write this ({error}); remove it and name the files again") from None
+        raise SourceError(
+            f"{path}: this is not what tempkb wrote ({error}); remove it and name the files again"
+        ) from None
 
 
 def day_in(name: str) -> date | None:

@@ -88,6 +88,7 @@ def open_dump(path: Path, progress: Progress | None = None) -> Generator[bytes, 
     Raises:
         SourceError: there is no such file.
         DamageError: while reading, at the place where the file is damaged.
+        SourceError: while reading, a `.7z` that needs more memory than there is.
     """
     if not path.is_file():
         raise SourceError(f"{path}: no such file")
@@ -114,6 +115,12 @@ def _seven_zip(path: Path, progress: Progress) -> Iterator[bytes]:
                 progress.done = min(progress.total, progress.total * seen // plain)
             yield piece
     except SevenZipBrokenError as error:
+        if "memory" in str(error).lower():
+            # Not the file's fault, so that nothing of it is kept and no other file is asked for.
+            raise SourceError(
+                f"{path.name}: reading it needs more memory than there is ({error}); use fewer workers "
+                "(TEMPKB_WORKERS=1) or a machine with more memory"
+            ) from None
         raise DamageError(path.name, seen, "plain bytes", str(error)) from None
 
 

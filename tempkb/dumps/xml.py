@@ -172,7 +172,7 @@ class PageStream:
         self._has_root = b"<mediawiki" in head
         if at < 0 and self._failure is None and not self._has_root:
             raise SourceError(
-                f"{self.name}: holds neither <mediawiki> nor <page> from byte 0 to its end at byte {len(head)}; "
+                f"{self.name}: holds neither <mediawiki> nor <page> from byte 0 to byte {len(head)} (plain bytes); "
                 "expected a MediaWiki XML export"
             )
         if at < 0:

@@ -37,7 +37,7 @@ from tempkb.revisions.losses import lacking_texts
 from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.again import command_for
-from tempkb.screens.console import say
+from tempkb.screens.console import program, say
 from tempkb.screens.failure import tell
 from tempkb.store.comparison import Difference, compare
 from tempkb.store.damage import Fault
@@ -94,7 +94,8 @@ def print_verification(tables: Sequence[str], since: str) -> None:
             dumps = _verify_dumps(store)
             lines += dumps.faults
     for line in lines:
-        say(line)
+        # As people paste them, whether or not an environment is active.
+        say(line, program())
     _print_end(verified, dumps, len(lines), time.monotonic() - began)
     if lines:
         sys.exit(1)

@@ -60,7 +60,9 @@ def test_an_entry_that_is_not_as_the_table_of_releases_says_is_refused_and_resto
             done = run_tempkb(home, "release", *refused, check=False)
             assert (done.returncode, found in done.stderr) == (1, True)
         command = shlex.split(line.rpartition(": ")[2])
-        run_tempkb(home, *command[-3:])
+        # As after "next:", the program is named so that it runs when pasted.
+        assert shutil.which(command[1]) is not None
+        run_tempkb(home, *command[2:])
         assert path.read_text("utf-8") == whole
         assert run_tempkb(home, "verify").stdout.startswith("All is well (")
     path.unlink()
