@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from tempkb.errors import TempkbError
 from tempkb.models.tables import MODELS as MODELS_TABLE
 from tempkb.settings import Home, load_home
 from tempkb.store.lake import Lake
-from tempkb.store.locks import Patience, is_alive, locked
+from tempkb.store.locks import Patience, is_alive, locked, try_lock
 
 _DAGSTER_YAML = """\
 # Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
@@ -147,10 +148,15 @@ def serve_ui(port: int) -> None:
     None of the processes imports anything from the working directory, which may hold a `duckdb.py` of somebody else:
     `PYTHONSAFEPATH` keeps Python from it. Dagster puts the folder of a module first when it imports it, and `-d` names
     the folder from which tempkb was imported here.
+
+    Raises:
+        TempkbError: the port is taken, or a UI of the home is open.
     """
-    with dagster_at(load_home()):
+    home = load_home()
+    with dagster_at(home):
         # Opened once, so that the storage is whole and no run of a killed command is shown as going on.
         pass
+    _require_free(home, port)
     sys.stdout.write(f"http://127.0.0.1:{port} is where the UI opens in some seconds; Ctrl-C ends it.\n")
     sys.stdout.flush()
     os.environ["PYTHONSAFEPATH"] = "1"
@@ -162,6 +168,25 @@ def serve_ui(port: int) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, signal.SIG_DFL)
     os.execv(program, arguments)  # noqa: S606 - our own interpreter's sibling, no shell
+
+
+def _require_free(home: Home, port: int) -> None:
+    """Refuse a port that is taken, and a second UI of a home: Dagster would go on as a daemon without a page."""
+    # Open, and so locked, until the program that takes this process's place ends; those that it begins do not have it.
+    lock = os.open(home.dagster / "ui.lock", os.O_RDWR | os.O_CREAT)
+    os.set_inheritable(lock, True)
+    if not try_lock(lock):
+        os.close(lock)
+        raise TempkbError(f"home {home.path}: its UI is open already; use that one, or end it (Ctrl-C) first")
+    with socket.socket() as asked:
+        asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            asked.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            os.close(lock)
+            raise TempkbError(
+                f"port {port} cannot be used ({error}); use another one, such as: tempkb ui --port {port + 1}"
+            ) from None
 
 
 def settings_for(folder: Path | str) -> str:
