@@ -22,9 +22,7 @@ def open_store(patience: Patience | None = None) -> Store:
     Args:
         patience: what may be spent waiting for the DuckDB file; by default ten seconds.
     """
-    store = Store(load_home(), TABLES, patience, VIEWS)
-    store.require_own_record()
-    return store
+    return Store(load_home(), TABLES, patience, VIEWS)
 
 
 def read(table: str, **equal: Any) -> "pa.Table":

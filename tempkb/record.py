@@ -125,16 +125,10 @@ def copy_record(path: Path) -> None:
 
 def copy_fault(path: Path) -> str:
     """Say what is wrong with the lake's copy of the record of a home, and what to type; empty if nothing is."""
-    try:
-        copy = _read(_copy_of(path))
-    except _OddError as error:
-        found = str(error)
-    else:
-        if copy is not None or not (path / _NAME).exists():
-            return ""
-        found = "no such file"
+    if _read_copy(path) is not None or not (path / _NAME).exists():
+        return ""
     copied = f"cp {shlex.quote(str(path / _NAME))} {shlex.quote(str(_copy_of(path)))}"
-    return f"{_copy_of(path)}: found {found}; expected a copy of {path / _NAME}. Copy it again: {copied}"
+    return f"{_copy_of(path)}: found no copy, or an altered one; expected what is in {path / _NAME}: {copied}"
 
 
 def digest_of(path: Path) -> str:

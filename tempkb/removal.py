@@ -181,11 +181,7 @@ def _said_paths(folder: Path, name: str) -> list[Path]:
 def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: None) -> int:
     """Remove what was found, publish, and return the bytes of dump files that were freed.
 
-    Args:
-        store: of the home.
-        removal: what was found.
-        forget: lets Dagster forget it: before anything else, so that of a removal that is killed behind this enough is
-            left to type it again, but not while a run works on it.
+    First of all Dagster is to `forget` it: of a removal that is killed behind this enough is left to type it again.
 
     Raises:
         LockTimeoutError: a run works on drafts that are to be deleted; nothing is removed.

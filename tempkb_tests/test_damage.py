@@ -344,11 +344,9 @@ def test_a_note_that_is_altered_is_what_is_wrong_where_the_publisher_agrees_with
         del noted["sum"]
     note.write_text(json.dumps(noted))
     line, end = typed("verify").output.splitlines()
-    assert line.startswith(f"{note}: ")
-    assert (f"found sha256 {false}; expected sha256 {right['sha256']}, as {dump} has" in line) == is_earlier
+    begin = f"testwiki-20210701, {dump}: its note had another checksum than the file," if is_earlier else note
+    assert line.startswith(f"{begin}")
     assert end.startswith("1 fault found (")
-    if is_earlier:
-        subprocess.run(shlex.split(line.rpartition("file is read: ")[2]), check=True)
     # What is stored comes from the file, and the note is made again. The list alone names no tables.
     (dump.parent / "dumpstatus.json").unlink()
     assert typed("build", "--select", "dump_files").exit_code == 0
@@ -551,7 +549,7 @@ def test_both_copies_of_the_record_are_checked_and_a_lake_refuses_another_record
             if put_right == "verify":
                 (line, _) = said.output.splitlines()
                 assert (said.exit_code, line.startswith(f"{copy}: found ")) == (1, True)
-                subprocess.run(shlex.split(line.partition(". Copy it again: ")[2]), check=True)
+                subprocess.run(shlex.split(line.rpartition(": ")[2]), check=True)
             else:
                 assert f"put right: {copy}: found " in said.output.replace("\n", " ")
             assert copy.read_bytes() == whole
@@ -561,12 +559,12 @@ def test_both_copies_of_the_record_are_checked_and_a_lake_refuses_another_record
     # With another salt, or without any, contributors of later windows would be others.
     for file in (record, copy):
         file.unlink()
-    for found in ("no record, and no copy in the lake", "a record with the digest "):
+    for found in ("neither it nor a copy in the lake", "the digest "):
         for command in ("status", "build", "verify"):
             said = typed(command)
             assert (said.exit_code, said.output.count("\n")) == (1, 1)
             assert f"{record}: found {found}" in said.output
-            assert f"; expected the one with the digest {digests.copy().pop()}, under which " in said.output
+            assert f"; expected the digest {digests.copy().pop()}, under which " in said.output
         values = tomllib.loads(whole.decode())
         write_record(home, {key: values[key] for key in IDENTITY})
     record.write_bytes(whole)

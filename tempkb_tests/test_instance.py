@@ -329,7 +329,7 @@ def test_a_taken_port_and_a_second_ui_of_a_home_are_refused(home, monkeypatch):
         port = taken.getsockname()[1]
         said = CliRunner().invoke(main, ["ui", "--port", str(port)])
         assert (said.exit_code, begun) == (1, [])
-        assert said.output.startswith(f"tempkb: port {port} cannot be used ([Errno 98] Address already in use); ")
+        assert said.output.startswith(f"tempkb: port {port}: [Errno 98] Address already in use; ")
         assert said.output.endswith(f" tempkb ui --port {port + 1}\n")
     for is_open in (False, True):
         said = CliRunner().invoke(main, ["ui", "--port", str(port)])

@@ -4,24 +4,21 @@ An entry has the requested release and, in `built`, the state that was last buil
 completely, so that a failed run can restore the entry. `held` names the versions that
 belong to that state, so that rows of a killed run can be distinguished from them.
 
-Once a release is built, its row in a table of releases (`*_releases`), whose bytes are
-checked, has the design, too. It is the truth: an entry that differs from it is refused, and
-is written again from it.
+The row of a built release in a table of releases (`*_releases`), whose bytes are checked, is the truth
+about its design: an entry that differs from it is refused, and written again from it.
 """
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tempkb.errors import DesignError
 from tempkb.settings import Home
-from tempkb.store.damage import POINTER
+from tempkb.store.damage import POINTER, replace_whole
 from tempkb.store.lake import Lake, is_slug
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.memory import asking
@@ -49,13 +46,13 @@ def write_entry(home: Home, benchmark: str, name: str, requested: Mapping[str, A
     _write(home, name, {"benchmark": benchmark, "name": name, **requested, **kept})
 
 
-def mark_built(home: Home, name: str, held: Mapping[str, str]) -> None:
+def mark_built(home: Home, name: str, held: Mapping[tuple[str, str], str]) -> None:
     """Record that the requested release is built.
 
     Args:
         home: the home with the register.
         name: the release's name.
-        held: the versions that belong to it, by table and partition, such as `tempel_mentions demo.2022-01-01`.
+        held: the versions that belong to it, by table and partition.
 
     Raises:
         DesignError: the release was removed from the register while it was built.
@@ -65,22 +62,14 @@ def mark_built(home: Home, name: str, held: Mapping[str, str]) -> None:
             f"release {name!r}: was removed while it was being built, so nothing of it is kept; type the same again"
         )
     entry = _read(home, name)
-    _write(home, name, {**_requested(entry), _BUILT: _requested(entry), _HELD: dict(sorted(held.items()))})
-
-
-def held_versions(home: Home, name: str) -> dict[str, str]:
-    """Return the versions that belong to the state that was last built, by table and partition; none if none was."""
-    found: dict[str, str] = _read(home, name)[_HELD] if was_built(home, name) else {}
-    return found
+    places = {" ".join(place): held[place] for place in sorted(held)}
+    _write(home, name, {**_requested(entry), _BUILT: _requested(entry), _HELD: places})
 
 
 def held_places(home: Home, name: str) -> dict[tuple[str, str], str]:
-    """Return `held_versions` by (table, partition)."""
-    found = {}
-    for place, version in held_versions(home, name).items():
-        table, _, partition = place.partition(" ")
-        found[table, partition] = version
-    return found
+    """Return the versions that belong to the state that was last built, by table and partition; none if none was."""
+    held: dict[str, str] = _read(home, name)[_HELD] if was_built(home, name) else {}
+    return {(table, partition): version for place, version in held.items() for table, partition in [place.split(" ")]}
 
 
 @contextmanager
@@ -212,15 +201,6 @@ def benchmark_of(home: Home, name: str) -> str:
     return str(_read(home, name)["benchmark"])
 
 
-def check_entry(home: Home, name: str) -> None:
-    """Check that a release's entry can be read.
-
-    Raises:
-        DesignError: it has another content than tempkb wrote.
-    """
-    _read(home, name)
-
-
 def strike(home: Home, name: str) -> None:
     """Remove a release from the register."""
     entry_path(home, name).unlink(missing_ok=True)
@@ -239,7 +219,8 @@ def release_names(home: Home) -> list[str]:
 
 def releases_of(home: Home, benchmark: str) -> list[str]:
     """Return the names of the releases of a benchmark, sorted, without entries that cannot be read."""
-    return [name for name, entry in _readable(home) if entry["benchmark"] == benchmark]
+    readable = sorted(set(release_names(home)) - unreadable_entries(home).keys())
+    return [name for name in readable if benchmark_of(home, name) == benchmark]
 
 
 def entry_path(home: Home, name: str) -> Path:
@@ -254,11 +235,6 @@ def entry_path(home: Home, name: str) -> Path:
             "not begin with a dot or a hyphen"
         )
     return home.path / "releases" / f"{name}.json"
-
-
-def is_of_releases(table: Table) -> bool:
-    """Return whether the partitions of a table belong to releases."""
-    return table.family is Family.RELEASE
 
 
 def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
@@ -283,7 +259,7 @@ def to_build_again(table: Table, partition: str) -> str:
     """Return the command that builds a damaged partition again, of a table of neither models nor linkers."""
     if table.family is Family.RESULT:
         return "tempkb results"
-    if not is_of_releases(table):
+    if table.family is not Family.RELEASE:
         return "tempkb build"
     name = partition if table.partitioned_by == "release" else _WINDOW_AT_END.sub("", partition)
     # Tokens are counted by a command of its own, because the tokenizer must be named again.
@@ -292,7 +268,7 @@ def to_build_again(table: Table, partition: str) -> str:
 
 def keys_of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
     """Return those of some partitions of a table that belong to a release."""
-    if not is_of_releases(table):
+    if table.family is not Family.RELEASE:
         return []
     if table.partitioned_by == "release":
         return [key for key in keys if key == name]
@@ -303,41 +279,22 @@ def _requested(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in (_BUILT, _HELD)}
 
 
-def _readable(home: Home) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield names and entries, sorted by name, without entries that cannot be read."""
-    for name in release_names(home):
-        with suppress(DesignError):
-            yield name, _read(home, name)
-
-
 def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:
     """Write an entry atomically."""
-    path = entry_path(home, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_text(json.dumps(entry, indent=1) + "\n", "utf-8")
-    draft.replace(path)
+    replace_whole(entry_path(home, name), json.dumps(entry, indent=1).encode() + b"\n")
 
 
 def told_by_table(home: Home, name: str) -> dict[str, Any] | None:
     """Return the requested entry of a release as its row in a table of releases has it; None without a whole row."""
     lake = Lake(home.lake)
-    for folder in home.lake.glob(_TABLES):
-        version = lake.current(folder.name, name)
-        if version is not None and version.first_fault(sums=True) is None:
-            return _told_by(folder.name, *version.places())
-    return None
-
-
-# A file of the lake never changes.
-@cache
-def _told_by(table: str, path: Path) -> dict[str, Any]:
+    versions = [version for one in home.lake.glob(_TABLES) if (version := lake.current(one.name, name)) is not None]
+    if not versions or versions[0].first_fault(sums=True) is not None:
+        return None
     with asking() as memory:
-        found = memory.execute(f"FROM {parquet([path])}")
+        found = memory.execute(f"FROM {parquet(versions[0].places())}")
         row = dict(zip([column for column, *_ in found.description or ()], found.fetchone() or (), strict=True))
-    benchmark = row.get("benchmark", table.removesuffix(_TABLES[1:]))
-    entry = {"benchmark": benchmark, "name": row["release"], "preset": row["preset"]}
-    entry["design"] = json.loads(row["design"])
+    benchmark = row.get("benchmark", versions[0].table.removesuffix(_TABLES[1:]))
+    entry = {"benchmark": benchmark, "name": name, "preset": row["preset"], "design": json.loads(row["design"])}
     if "n_base_cuts" in row:
         entry |= {"added": [str(cut) for cut in row["cuts"][row["n_base_cuts"] :]], "made_from": row["made_from"] or ""}
     return entry
@@ -347,45 +304,28 @@ def _read(home: Home, name: str) -> dict[str, Any]:
     path, told = entry_path(home, name), told_by_table(home, name)
     if told is None and not path.exists():
         raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
+    found = "another content than tempkb wrote"
     try:
         entry: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        is_entry = entry["name"] == name and isinstance(entry["benchmark"], str) and _BUILT in entry
-        found = "" if is_entry else "another content than tempkb wrote"
-        if is_entry and told is not None:
-            found = _difference(entry, told)
+        if entry["name"] == name and isinstance(entry["benchmark"], str) and _agrees(entry, told):
+            return entry
     except FileNotFoundError:
         found = "no such file"
     except (ValueError, TypeError, KeyError, AttributeError):
-        found = "another content than tempkb wrote"
-    if not found:
-        return entry
-    if told is None:
-        raise DesignError(
-            f"release {name!r}: {path}: found {found}. No table has its design; remove that file and type the command "
-            f"that made the release again, with --name {name}"
-        )
-    raise DesignError(
-        f"release {name!r}: {path}: found {found}; expected the design in the table of releases, whose bytes are "
-        f"checked. Write the file again from the table: tempkb release finish {name}"
-    )
+        pass
+    again = f"remove that file and type the command that made the release again, with --name {name}"
+    if told is not None:
+        again = f"write it again from the table of releases, which has its design: tempkb release finish {name}"
+    raise DesignError(f"release {name!r}: {path}: found {found}; {again}")
 
 
-def _difference(entry: Mapping[str, Any], told: Mapping[str, Any]) -> str:
-    """Say in which value an entry differs from a row, or what was built by the entry; empty if in none.
-
-    A design may have fields that were not known when the other was written, but not each some that the other lacks.
-    """
-    added = []
-    for requested in (_requested(entry), *([entry[_BUILT]] if entry[_BUILT] is not None else [])):
-        added.append(requested.get("added", []))
-        own, other = ({**one, **one["design"]} for one in (requested, told))
-        for key in sorted((own.keys() & other.keys()) - {"added", "design"}):
-            if own[key] != other[key]:
-                return f"{key} {json.dumps(own[key])} where the table has {json.dumps(other[key])}"
-        lacking, unknown = (
-            sorted(one["design"].keys() - two["design"].keys()) for one, two in ((told, requested), (requested, told))
-        )
-        if lacking and unknown:
-            return f"{unknown[0]} where the table has {lacking[0]}"
+def _agrees(entry: Mapping[str, Any], told: Mapping[str, Any] | None) -> bool:
+    """Is a row as what an entry requests, or what was built by it? Either may lack fields of later designs."""
+    states = [one for one in (_requested(entry), entry[_BUILT]) if one is not None]
+    for state in states if told is not None else ():
+        own, other = state["design"].items(), told["design"].items()
+        rest = told.keys() - {"design", "added"}
+        if not (own <= other or own >= other) or any(state.get(key, told[key]) != told[key] for key in rest):
+            return False
     # An extension that was killed may have been written to the table already, or not yet.
-    return "" if told.get("added", []) in added else f"added snapshots {added[0]} where the table has {told['added']}"
+    return told is None or told.get("added", []) in [state.get("added", []) for state in states]

@@ -86,9 +86,8 @@ def open_dump(path: Path, progress: Progress | None = None) -> Generator[bytes, 
         progress: kept up to date while reading.
 
     Raises:
-        SourceError: there is no such file.
+        SourceError: there is no such file, or its archive needs more memory than there is.
         DamageError: while reading, at the place where the file is damaged.
-        SourceError: while reading, a `.7z` that needs more memory than there is.
     """
     if not path.is_file():
         raise SourceError(f"{path}: no such file")
@@ -117,10 +116,8 @@ def _seven_zip(path: Path, progress: Progress) -> Iterator[bytes]:
     except SevenZipBrokenError as error:
         if "memory" in str(error).lower():
             # Not the file's fault, so that nothing of it is kept and no other file is asked for.
-            raise SourceError(
-                f"{path.name}: reading it needs more memory than there is ({error}); use fewer workers "
-                "(TEMPKB_WORKERS=1) or a machine with more memory"
-            ) from None
+            why = f"reading it needs more memory than there is ({error}); use fewer workers: TEMPKB_WORKERS=1"
+            raise SourceError(f"{path.name}: {why}") from None
         raise DamageError(path.name, seen, "plain bytes", str(error)) from None
 
 

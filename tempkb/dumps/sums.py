@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import SourceError
+from tempkb.store.damage import replace_whole
 
 _PIECE = 1 << 20
 NOTES = "sums"
@@ -66,7 +67,7 @@ def read_note_of(path: Path, notes: Path | None) -> dict[str, str]:
     """Return the noted checksums of a file by kind; none if its size or time has changed since."""
     if notes is None:
         return {}
-    content = _read(note_of(path, notes))
+    content = _read(notes / _note_name(path))
     if content is None:
         # Nothing is noted, or the note is damaged: then the file is read again.
         return {}
@@ -100,16 +101,12 @@ def note_sums(path: Path, notes: Path, sums: dict[str, str]) -> None:
     """Note a file's checksums, with the size and time of the file for which they hold."""
     state = path.stat()
     content = {"path": str(path), "size": state.st_size, "mtime_ns": state.st_mtime_ns, "sums": sums}
-    notes.mkdir(parents=True, exist_ok=True)
-    target = note_of(path, notes)
-    draft = target.with_name(f"{target.name}.{os.getpid()}.draft")
-    draft.write_text(json.dumps({**content, "sum": _sum_of(content)}) + "\n", "utf-8")
-    draft.replace(target)
+    replace_whole(notes / _note_name(path), json.dumps({**content, "sum": _sum_of(content)}).encode() + b"\n")
 
 
 def forget_sums(path: Path, notes: Path) -> None:
     """Remove the note of a file that is removed."""
-    note_of(path, notes).unlink(missing_ok=True)
+    (notes / _note_name(path)).unlink(missing_ok=True)
 
 
 def verify(path: Path, checksum: str, notes: Path | None) -> None:
@@ -127,9 +124,8 @@ def verify(path: Path, checksum: str, notes: Path | None) -> None:
         )
 
 
-def note_of(path: Path, notes: Path) -> Path:
-    """Return the place of a file's note."""
-    return notes / f"{path.name}.{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}.json"
+def _note_name(path: Path) -> str:
+    return f"{path.name}.{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}.json"
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, DumpFile, read_named
 from tempkb.dumps.offers import WIKIDATA
-from tempkb.dumps.sums import NOTES, kind_of, note_of, noted_path, read_note_of
+from tempkb.dumps.sums import NOTES, kind_of, note_sums, noted_path, read_note_of
 from tempkb.errors import SourceError
 from tempkb.settings import Settings
 
@@ -39,7 +39,8 @@ def verify_notes(root: Path) -> list[str]:
         except SourceError as error:
             faults.append(str(error))
     return faults + [
-        f"{path}: this is not a note of a file's checksums; expected what tempkb wrote. {_again(path)}"
+        f"{path}: this is not a note of a file's checksums; expected what tempkb wrote. "
+        f"tempkb writes it again when the file is read: rm {path}"
         for path in sorted((root / NOTES).glob("*.json"))
         if noted_path(path) is None
     ]
@@ -104,17 +105,12 @@ def verify_dump(
         sums, n_bytes = _sums_of(file, verified.bytes, at)
         verified.files += 1
         verified.bytes += n_bytes
-        # Where the publisher agrees with the file, it is the note that is wrong.
-        is_good = bool(file.checksum) and sums[kind_of(file.checksum)] == file.checksum.partition(":")[2]
-        differing = _differing_in_note(file, sums)
-        if is_good and differing and file.notes is not None:
-            note = note_of(file.path, file.notes)
-            found = ", ".join(f"{kind} {one}" for kind, one in differing.items())
-            expected = ", ".join(f"{kind} {sums[kind]}" for kind in differing)
-            verified.faults.append(
-                f"{note}: found {found}; expected {expected}, as {file.path} has, whose publisher agrees. "
-                f"{_again(note)}"
-            )
+        noted = read_note_of(file.path, file.notes)
+        agrees = file.checksum.partition(":")[2] == sums.get(kind_of(file.checksum))
+        if file.notes and agrees and any(sums.get(kind, one) != one for kind, one in noted.items()):
+            note_sums(file.path, file.notes, sums)
+            found = "its note had another checksum than the file, whose publisher agrees; the note was made again"
+            verified.faults.append(f"{dump.dump_id}, {file.path}: {found}")
         if change := _change_of(file, sums, n_bytes, written.get(file.path.name)):
             verified.faults.append(
                 f"{dump.dump_id}, {file.path}: {change}. What is built from it stays as it is. To build that again "
@@ -125,7 +121,7 @@ def verify_dump(
                 f"{dump.dump_id}, {file.path}: has {n_bytes:,} of {file.size:,} bytes. If it is still arriving, wait; "
                 f"else get the rest. {how}"
             )
-        elif not is_good and (fault := _fault_of(file, sums, n_bytes, written.get(file.path.name))):
+        elif fault := _fault_of(file, sums, n_bytes, written.get(file.path.name)):
             away = f"Move it away: mv {shlex.quote(str(file.path))} {shlex.quote(f'{file.path}.damaged')}. "
             verified.faults.append(f"{dump.dump_id}, {file.path}: {fault}. {'' if dump.is_named else away}{how}")
 
@@ -146,22 +142,14 @@ def _fault_of(file: DumpFile, sums: Mapping[str, str], n_bytes: int, written: tu
     kind, _, wanted = file.checksum.partition(":")
     if file.checksum and sums[kind] != wanted:
         return f"found {kind} {sums[kind]}; its publisher gives {wanted}"
-    for kind, expected in _differing_in_note(file, sums).items():
-        return f"found {kind} {sums[kind]}; expected {expected}, which was noted when the file was first read"
+    noted = read_note_of(file.path, file.notes)
+    for kind, expected in noted.items():
+        if kind in sums and sums[kind] != expected:
+            return f"found {kind} {sums[kind]}; expected {expected}, which was noted when the file was first read"
     if written is not None and written != (n_bytes, sums["sha256"]):
         size, digest = written
         return f"found {n_bytes:,} bytes with sha256 {sums['sha256']}; dump_files has {size:,} bytes with {digest}"
     return ""
-
-
-def _differing_in_note(file: DumpFile, sums: Mapping[str, str]) -> dict[str, str]:
-    """Return the noted checksums that are not a file's, by kind."""
-    noted = read_note_of(file.path, file.notes)
-    return {kind: one for kind, one in noted.items() if kind in sums and sums[kind] != one}
-
-
-def _again(note: Path) -> str:
-    return f"tempkb writes it again when the file is read: rm {shlex.quote(str(note))}"
 
 
 def _sums_of(file: DumpFile, before: float, at: Callable[[float], None]) -> tuple[dict[str, str], int]:

@@ -353,11 +353,7 @@ class PageStream:
             pass
 
     def _read_on(self) -> bool:
-        """Append the next piece to the unread rest of the buffer; False at the end.
-
-        Raises:
-            BrokenPageError: the rest is longer than any element; reading can go on at the next page.
-        """
+        """Append the next piece to the unread rest of the buffer, unless that is too long; False at the end."""
         if self._ended:
             return False
         unread = len(self._buffer) - self._at

@@ -43,11 +43,11 @@ def build(request: Request) -> Summary:
         LockTimeoutError: another program builds the same windows.
     """
     home = load_home().path
-    fault = copy_fault(home)
-    if fault:
+    mended = copy_fault(home)
+    if mended:
         copy_record(home)
     summary = past_damage(lambda: _build(claimed(work_of(request))))
-    summary.notes[:0] = [f"put right: {fault.partition('. Copy')[0]}"] if fault else []
+    summary.notes[:0] = [f"put right: {mended}"] if mended else []
     return summary
 
 

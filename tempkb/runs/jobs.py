@@ -17,15 +17,14 @@ from tempkb.api import open_store
 from tempkb.engine import progress
 from tempkb.errors import StoredDamageError
 from tempkb.failures import innermost
-from tempkb.instance import COMMAND_TAG, COMMANDS, GOING_ON, dagster_at
+from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, end_dead_runs, runs_going_on
 from tempkb.settings import TYPED_TAG, Home, at_home, load_home
 from tempkb.store.damage import Mended
 from tempkb.store.database import set_aside_in_words as database_in_words
-from tempkb.store.locks import LockTimeoutError, alive_mark, is_worked_on, locked
+from tempkb.store.locks import LockTimeoutError, alive_mark
 from tempkb.store.visible import visible
 from tempkb.wording import shortened
 
-_KEYS = "keys.lock"  # in Dagster's folder: keys of partitions are added and forgotten under this lock
 _MOST_TYPED = 200  # letters of a command that a run's tag holds; a pattern of the shell may have named many files
 
 
@@ -59,7 +58,7 @@ class Task:
         step: the step that gets what is asked as its configuration.
         tables: that it makes; none for all of the job's.
         is_kept: is told of a key whose run has ended, and whether it ended well; says whether the home knows the key,
-            which Dagster else forgets, unless another run uses it. None for keys that the home knows before.
+            which Dagster else forgets unless another run needs it. None for keys that the home knows before.
     """
 
     job: str
@@ -113,17 +112,13 @@ def run_job(
     from tempkb.automation import WINDOWS_JOB
     from tempkb.definitions import defs
 
-    home, tags, used = load_home(), {}, ""
+    home, tags = load_home(), {}
     if keys and job_name == WINDOWS_JOB:
         tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
     elif keys:
-        used = _use_of(_partition_set(job_name), keys[0])
+        instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with progress.on_terminal(), alive_mark(home.dagster / COMMANDS, used) as mark:
-        if used:
-            # Behind the mark: whoever forgets keys looks for marks under this lock.
-            with locked(home.dagster / _KEYS):
-                instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
+    with progress.on_terminal(), alive_mark(home.dagster / COMMANDS) as mark:
         result = defs.resolve_job_def(job_name).execute_in_process(
             instance=instance,
             run_config={**config, **quiet},
@@ -158,8 +153,8 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
     try:
         return _rounds(work, found)
     except BaseException:
-        for line in set_aside_in_words(found):
-            sys.stderr.write(visible(at_home(line)) + "\n")
+        for one in found:
+            sys.stderr.write(visible(at_home(str(one))) + "\n")
         raise
 
 
@@ -180,7 +175,7 @@ def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
         if error:
             raise error
         aside = [one for one in open_store().database.set_aside_files() if one not in before]
-        summary.notes[:0] = [*set_aside_in_words(found), *map(database_in_words, aside)]
+        summary.notes[:0] = [*map(str, found), *map(database_in_words, aside)]
         return summary
 
 
@@ -193,50 +188,33 @@ def _set_aside_damaged() -> list[Mended]:
     return mended
 
 
-def set_aside_in_words(mended: Sequence[Mended]) -> list[str]:
-    """Say what was set aside or put right, a line for each fault."""
-    return [str(one) for one in mended]
-
-
 def forget_partition(instance: Any, job_name: str, key: str) -> None:
-    """Take a key out of the set of partitions that a job runs over, in Dagster alone, unless another run uses it."""
-    _forget(instance, load_home(), _partition_set(job_name), key)
+    """Take a key out of the set of partitions that a job runs over, in Dagster alone, unless another run needs it."""
+    if not _is_used(instance, load_home(), key):
+        instance.delete_dynamic_partition(_partition_set(job_name), key)
 
 
 def forget_partitions(home: Home, keys: Mapping[str, Sequence[str]]) -> None:
     """Let Dagster forget partitions that are about to be removed: their keys by the name of their set.
 
     Raises:
-        LockTimeoutError: a command works on one of them; none is forgotten.
+        LockTimeoutError: a run works on it.
     """
-    wanted = [(name, key) for name, own in keys.items() for key in own]
-    for name, key in wanted:
-        if is_worked_on(home.dagster / COMMANDS, _use_of(name, key)):
-            raise LockTimeoutError(
-                f"{key!r} is in use: another command works on it at this moment. Nothing was removed; wait until that "
-                "command has finished, then type the same again"
-            )
     with dagster_at(home) as instance:
-        for name, key in wanted:
-            _forget(instance, home, name, key)
+        for name, own in keys.items():
+            for key in own:
+                if _is_used(instance, home, key):
+                    raise LockTimeoutError(
+                        f"{key!r} is in use: a run works on it at this moment. It was not removed; wait until that has "
+                        "ended, or end it in the UI, then type the same again"
+                    )
+                instance.delete_dynamic_partition(name, key)
 
 
-def _forget(instance: Any, home: Home, name: str, key: str) -> None:
-    """Take a key out of a set unless a run is at work on it, which would end without what it has done."""
-    import dagster as dg
-
-    going_on = [dg.DagsterRunStatus(status) for status in GOING_ON]
-    with locked(home.dagster / _KEYS):
-        runs = instance.get_runs(dg.RunsFilter(statuses=going_on, tags={"dagster/partition": key}))
-        # Whether a command is alive is told by its mark, of other runs only by Dagster.
-        is_used = any(COMMAND_TAG not in run.tags for run in runs)
-        if not is_used and not is_worked_on(home.dagster / COMMANDS, _use_of(name, key)):
-            instance.delete_dynamic_partition(name, key)
-
-
-def _use_of(name: str, key: str) -> str:
-    """What the mark of a run says: it works on a key of a set of partitions."""
-    return f"{name} {key}"
+def _is_used(instance: Any, home: Home, key: str) -> bool:
+    """Is a run of a partition under way? Without its key in Dagster it would end without what it has done."""
+    end_dead_runs(instance, home)
+    return any(run.tags.get("dagster/partition") == key for run in runs_going_on(instance))
 
 
 def _partition_set(job_name: str) -> str:

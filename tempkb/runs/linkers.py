@@ -24,7 +24,7 @@ def _is_known(name: str, _is_whole: bool) -> bool:
 
 
 _MAKING = Task(LINKERS_JOB, LINKERS.name, (LINKERS.name,), _is_known)
-_LINKING = Task(LINKERS_JOB, "link", (ENTITY_VECTORS.name, LINKING_SCORES.name), _is_known)
+_LINKING = Task(LINKERS_JOB, "link", (ENTITY_VECTORS.name, LINKING_SCORES.name))
 
 
 def train(

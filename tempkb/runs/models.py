@@ -14,12 +14,11 @@ from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.store.store import Store
 
 
-def is_known(name: str, _is_whole: bool) -> bool:
-    """Does the home have a model of that name?"""
+def _is_known(name: str, _is_whole: bool) -> bool:
     return name in open_store().lake.partitions(MODELS.name)
 
 
-_ADDING = Task(MODELS_JOB, MODELS.name, (MODELS.name,), is_known)
+_ADDING = Task(MODELS_JOB, MODELS.name, (MODELS.name,), _is_known)
 
 
 def add(wanted: Mapping[str, Words]) -> Summary:

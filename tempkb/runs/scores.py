@@ -15,13 +15,13 @@ from tempkb.models.requests import request_of as model_request
 from tempkb.models.tables import READY
 from tempkb.options import Words
 from tempkb.runs.jobs import Summary, Task, past_damage
-from tempkb.runs.models import add, is_known
+from tempkb.runs.models import add
 from tempkb.scores.requests import request_of
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.store import Store
 
-_SCORING = Task(MODELS_JOB, PROMPT_SCORES.name, (PROMPT_SCORES.name,), is_known)
+_SCORING = Task(MODELS_JOB, PROMPT_SCORES.name, (PROMPT_SCORES.name,))
 
 
 def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import random
 import time
@@ -89,15 +88,14 @@ def passing_lock(path: Path, held: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def alive_mark(folder: Path, what: str = "") -> Iterator[str]:
+def alive_mark(folder: Path) -> Iterator[str]:
     """Give a name by which others can find out whether this process is alive, inside the block.
 
     Args:
         folder: of the marks of all processes.
-        what: this process works on, for `is_worked_on`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    mark = f"{uuid.uuid4().hex}.{_digest(what)}"
+    mark = uuid.uuid4().hex
     path = folder / mark
     with locked(path):
         try:
@@ -117,15 +115,6 @@ def is_alive(folder: Path, mark: str) -> bool:
     except FileNotFoundError:
         pass
     return False
-
-
-def is_worked_on(folder: Path, what: str) -> bool:
-    """Does a process that is alive have a mark that it works on something?"""
-    return any(is_alive(folder, path.name) for path in folder.glob(f"*.{_digest(what)}"))
-
-
-def _digest(what: str) -> str:
-    return hashlib.sha256(what.encode()).hexdigest()[:16]
 
 
 def try_lock(descriptor: int) -> bool:

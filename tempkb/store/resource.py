@@ -18,8 +18,6 @@ def store_resource(tables: Sequence[Table], views: Sequence[View]) -> dg.Resourc
 
     @dg.resource(description="The home's lake and its DuckDB file.")
     def store(_context: dg.InitResourceContext) -> Store:
-        made = Store(load_home(), tables, Patience(PATIENCE_SECONDS), views)
-        made.require_own_record()
-        return made
+        return Store(load_home(), tables, Patience(PATIENCE_SECONDS), views)
 
     return store

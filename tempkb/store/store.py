@@ -45,6 +45,7 @@ class Store:
         self.lake = Lake(home.lake)
         self.views: Mapping[str, View] = by_name(views)
         self._patience = patience or Patience()
+        self.require_own_record()
 
     @cached_property
     def database(self) -> "Database":
@@ -58,28 +59,27 @@ class Store:
         """Make the home permanently one of `wiki`, if it is not yet."""
         self.home = self.home.claim(wiki)
 
-    def require_own_record(self) -> None:
-        """Refuse a home that has versions, and no record or another one than they were written under.
+    def require_own_record(self, versions: "Iterable[Version] | None" = None) -> None:
+        """Refuse a home whose record, if it has one, is another than some versions were written under.
+
+        Args:
+            versions: by default the few of dumps, or all if there is no record.
 
         Raises:
             SettingsError: names a version, and what was found and expected.
         """
-        found = digest_of(self.home.path)
-        # With a record the few versions of dumps tell; `tempkb verify` looks at all.
-        tables = [table.name for table in self.tables.values() if not found or table.family is Family.DUMP]
-        versions = (version for name in tables for version in self.lake.versions(name))
-        if other := next((one for one in versions if one.record not in ("", found)), None):
-            raise SettingsError(self.of_other_record(other))
-
-    def of_other_record(self, version: Version) -> str:
-        """Say that a version was written under another record than the home's."""
         digest, record = digest_of(self.home.path), self.home.path / "home.toml"
-        found = f"a record with the digest {digest}" if digest else "no record, and no copy in the lake"
-        return (
-            f"{record}: found {found}; expected the one with the digest {version.record}, under which {version.table} "
-            f"{version.partition} was written: with other values, or another salt of contributors, later windows would "
-            "not fit it. Restore that file from a copy of your own, or build anew in another folder (TEMPKB_HOME=...)"
-        )
+        if versions is None:
+            tables = [table.name for table in self.tables.values() if not digest or table.family is Family.DUMP]
+            versions = (version for name in tables for version in self.lake.versions(name))
+        for version in versions:
+            if version.record not in ("", digest):
+                found = f"the digest {digest}" if digest else "neither it nor a copy in the lake"
+                raise SettingsError(
+                    f"{record}: found {found}; expected the digest {version.record}, under which {version.table} "
+                    f"{version.partition} was written. Restore that file from a copy of your own, or build anew with "
+                    "another salt in another folder (TEMPKB_HOME=...)"
+                )
 
     def write(
         self,

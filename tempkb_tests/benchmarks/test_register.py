@@ -44,14 +44,10 @@ def test_an_entry_that_is_not_as_the_table_of_releases_says_is_refused_and_resto
     run_tempkb(home, "publish")
     path = home / "releases" / "demo-quarters.json"
     whole = path.read_text("utf-8")
-    for spoilt, found in [
-        (whole.replace('"seed": 42', '"seed": 43', 1), "found seed 43 where the table has 42;"),
-        (whole.replace('"seed"', '"sead"', 1), "found sead where the table has seed;"),
-        (whole[:700], "found another content than tempkb wrote;"),
-        ("", "found another content than tempkb wrote;"),
-        (None, "found no such file;"),
-    ]:
-        path.unlink() if spoilt is None else path.write_text(spoilt, "utf-8")
+    spoilt = [whole.replace('"seed": 42', '"seed": 43', 1), whole.replace('"seed"', '"sead"', 1), whole[:700], "", None]
+    for data in spoilt:
+        found = "found no such file;" if data is None else "found another content than tempkb wrote;"
+        path.unlink() if data is None else path.write_text(data, "utf-8")
         (line,) = [one for one in run_tempkb(home, "verify", check=False).stdout.splitlines() if found in one]
         assert f"release 'demo-quarters': {path}" in line
         # Another end date is another design, and an altered design is not exported.

@@ -5,10 +5,9 @@ from unittest import mock
 
 import pytest
 
-from tempkb.instance import COMMANDS
 from tempkb.runs import jobs
-from tempkb.runs.jobs import Summary, Task, forget_partitions
-from tempkb.store.locks import LockTimeoutError, alive_mark
+from tempkb.runs.jobs import Summary, Task, forget_partition, forget_partitions
+from tempkb.store.locks import LockTimeoutError
 
 
 @pytest.fixture
@@ -57,14 +56,14 @@ def test_a_job_without_partitions_has_no_key_and_nothing_to_ask(ran):
 def test_a_key_that_a_run_uses_is_not_forgotten_and_what_would_remove_it_is_refused(load, monkeypatch):
     home, instance = load(), mock.Mock()
     monkeypatch.setattr(jobs, "dagster_at", lambda _home: contextlib.nullcontext(instance))
-    instance.get_runs.return_value = []
-    with alive_mark(home.dagster / COMMANDS, "models used"), pytest.raises(LockTimeoutError, match="'used' is in use"):
-        forget_partitions(home, {"dumps": ["free"], "models": ["used"]})
-    assert not instance.delete_dynamic_partition.called
-    # A run of the UI has no mark; its lock on the drafts says whether it is alive.
-    instance.get_runs.return_value = [mock.Mock(tags={})]
-    forget_partitions(home, {"models": ["used"]})
+    monkeypatch.setattr(jobs, "_partition_set", lambda _job: "models")
+    # A run that another begins in the UI, which no command keeps alive.
+    instance.get_runs.return_value = [mock.Mock(tags={"dagster/partition": "used"})]
+    forget_partition(instance, "j", "used")
+    with pytest.raises(LockTimeoutError, match="'used' is in use"):
+        forget_partitions(home, {"dumps": [], "models": ["used"]})
     assert not instance.delete_dynamic_partition.called
     instance.get_runs.return_value = []
     forget_partitions(home, {"dumps": [], "models": ["used"]})
-    assert instance.delete_dynamic_partition.call_args_list == [mock.call("models", "used")]
+    forget_partition(instance, "j", "used")
+    assert instance.delete_dynamic_partition.call_args_list == [mock.call("models", "used")] * 2
