@@ -307,7 +307,7 @@ def _read(home: Home, name: str) -> dict[str, Any]:
     found = "another content than tempkb wrote"
     try:
         entry: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        if entry["name"] == name and isinstance(entry["benchmark"], str) and _agrees(entry, told):
+        if entry["name"] == name and isinstance(entry["benchmark"], str) and _agrees(entry, told or {}):
             return entry
     except FileNotFoundError:
         found = "no such file"
@@ -319,13 +319,13 @@ def _read(home: Home, name: str) -> dict[str, Any]:
     raise DesignError(f"release {name!r}: {path}: found {found}; {again}")
 
 
-def _agrees(entry: Mapping[str, Any], told: Mapping[str, Any] | None) -> bool:
+def _agrees(entry: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
     """Is a row as what an entry requests, or what was built by it? Either may lack fields of later designs."""
     states = [one for one in (_requested(entry), entry[_BUILT]) if one is not None]
-    for state in states if told is not None else ():
+    for state in states if told else ():
         own, other = state["design"].items(), told["design"].items()
         rest = told.keys() - {"design", "added"}
         if not (own <= other or own >= other) or any(state.get(key, told[key]) != told[key] for key in rest):
             return False
     # An extension that was killed may have been written to the table already, or not yet.
-    return told is None or told.get("added", []) in [state.get("added", []) for state in states]
+    return not told or told.get("added", []) in [state.get("added", []) for state in states]
