@@ -350,7 +350,7 @@ def test_a_note_that_is_altered_is_what_is_wrong_where_the_publisher_agrees_with
     # What is stored comes from the file, and the note is made again. The list alone names no tables.
     (dump.parent / "dumpstatus.json").unlink()
     assert typed("build", "--select", "dump_files").exit_code == 0
-    assert json.loads(note.read_text())["sums"] == right
+    assert json.loads(note.read_text())["sums"].items() >= right.items()
     assert shown(home, "(SELECT checksum FROM dump_files)") == [(right["sha256"],)]
     assert typed("verify").output.startswith("All is well (")
 

@@ -32,6 +32,7 @@ from tempkb.linking.training.lessons import Course, Lesson
 from tempkb.removal import of_linker, of_release
 from tempkb.runs.jobs import Summary
 from tempkb.screens.again import command_for
+from tempkb.screens.console import program
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.store.drafts import Provenance
@@ -461,7 +462,7 @@ def test_a_damaged_checkpoint_is_verified_like_all_else(store, taught, capsys, t
         assert (end.value.code, total[:13]) == (1, "1 fault found")
         assert re.match(f"linker tiny: {found.format(re.escape(str(folder)))}", line)
         commands = line.partition(" and train it again: ")[2].split(" && ")
-        assert commands[0] == f"{home}tempkb linker rm tiny"
+        assert commands[0] == f"{home}{program()} linker rm tiny"
         assert typed(commands[1].removeprefix(home)) == linker_request("tiny", WORDS)
         print_verification(["mentions"], "")
         capsys.readouterr()
