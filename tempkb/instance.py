@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,8 +25,9 @@ from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
 from tempkb.models.tables import MODELS as MODELS_TABLE
 from tempkb.settings import Home, load_home
+from tempkb.store.damage import replace_whole
 from tempkb.store.lake import Lake
-from tempkb.store.locks import Patience, is_alive, locked
+from tempkb.store.locks import Patience, is_alive, locked, try_lock
 
 _DAGSTER_YAML = """\
 # Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
@@ -103,17 +105,21 @@ def end_dead_runs(instance: Any, home: Home) -> list[str]:
 
     Nobody else does: to Dagster such a run goes on for ever, and whoever asks for the same waits for it.
     """
-    import dagster as dg
-
-    going_on = [dg.DagsterRunStatus(status) for status in GOING_ON]
     dead = [
         run
-        for run in instance.get_runs(dg.RunsFilter(statuses=going_on))
+        for run in runs_going_on(instance)
         if COMMAND_TAG in run.tags and not is_alive(home.dagster / COMMANDS, run.tags[COMMAND_TAG])
     ]
     for run in dead:
         instance.report_run_failed(run, "The command that began this run was killed. Type it again; it goes on.")
     return [run.run_id for run in dead]
+
+
+def runs_going_on(instance: Any) -> Any:
+    """Return the runs that wait or are under way."""
+    import dagster as dg
+
+    return instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus(status) for status in GOING_ON]))
 
 
 def prepare_dagster(home: Home) -> None:
@@ -148,9 +154,11 @@ def serve_ui(port: int) -> None:
     `PYTHONSAFEPATH` keeps Python from it. Dagster puts the folder of a module first when it imports it, and `-d` names
     the folder from which tempkb was imported here.
     """
-    with dagster_at(load_home()):
+    home = load_home()
+    with dagster_at(home):
         # Opened once, so that the storage is whole and no run of a killed command is shown as going on.
         pass
+    _require_free(home, port)
     sys.stdout.write(f"http://127.0.0.1:{port} is where the UI opens in some seconds; Ctrl-C ends it.\n")
     sys.stdout.flush()
     os.environ["PYTHONSAFEPATH"] = "1"
@@ -162,6 +170,22 @@ def serve_ui(port: int) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, signal.SIG_DFL)
     os.execv(program, arguments)  # noqa: S606 - our own interpreter's sibling, no shell
+
+
+def _require_free(home: Home, port: int) -> None:
+    """Refuse a port that is taken, and a second UI of a home: Dagster would go on as a daemon without a page."""
+    with socket.socket() as asked:
+        asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            asked.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            raise TempkbError(f"port {port}: {error}; use another one, such as: tempkb ui --port {port + 1}") from None
+    # Open, and so locked, until the program that takes this process's place ends; those that it begins do not have it.
+    lock = os.open(home.dagster / "ui.lock", os.O_RDWR | os.O_CREAT)
+    os.set_inheritable(lock, True)
+    if not try_lock(lock):
+        os.close(lock)
+        raise TempkbError(f"home {home.path}: its UI is open already; use that one, or end it (Ctrl-C) first")
 
 
 def settings_for(folder: Path | str) -> str:
@@ -304,11 +328,8 @@ def _mark(folder: Path) -> None:
 
 def _write(path: Path, said: str) -> None:
     """Write a file completely or not at all, unless it has this content already."""
-    if path.is_file() and path.read_text("utf-8") == said:
-        return
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_text(said, "utf-8")
-    draft.replace(path)
+    if not path.is_file() or path.read_text("utf-8") != said:
+        replace_whole(path, said.encode())
 
 
 def _refused(home: Home, error: Exception) -> TempkbError:

@@ -123,6 +123,21 @@ def copy_record(path: Path) -> None:
         _replace(copy, summed)
 
 
+def copy_fault(path: Path) -> str:
+    """Say what is wrong with the lake's copy of the record of a home, and what to type; empty if nothing is."""
+    if _read_copy(path) is not None or not (path / _NAME).exists():
+        return ""
+    copied = f"cp {shlex.quote(str(path / _NAME))} {shlex.quote(str(_copy_of(path)))}"
+    return f"{_copy_of(path)}: found no copy, or an altered one; expected what is in {path / _NAME}: {copied}"
+
+
+def digest_of(path: Path) -> str:
+    """Return a digest of what defines a home and of its salt, which it does not tell; empty if nothing was written."""
+    record = read_record(path)
+    defining = {key: toml(record[key]) for key in (*IDENTITY, SALT) if key in record}
+    return hashlib.sha256(json.dumps(defining).encode()).hexdigest()[:16] if record else ""
+
+
 def damaged_record(path: Path, found: str) -> SettingsError:
     """Return the error for a record with an invalid value."""
     return _refused(path, found, _read_copy(path))

@@ -8,15 +8,15 @@ shared by all windows, so they are kept.
 import contextlib
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.register import is_registered, lost_of_release, partitions_of_release, release_names, strike
+from tempkb.benchmarks.register import keys_of_release, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
-from tempkb.dumps.retention import remove_dump
-from tempkb.errors import SettingsError, StoredDamageError
+from tempkb.dumps.retention import empty_bin, remove_dump
+from tempkb.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.generations.kind import KINDS
 from tempkb.linking.known import known_linkers
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, linker_of, parts_of
@@ -28,6 +28,7 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import drafts_of, model_of
 from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store
+from tempkb.store.tables import Table
 from tempkb.windows import Window
 
 
@@ -70,22 +71,21 @@ def of_windows(store: Store, windows: Sequence[Window]) -> Removal:
 def of_release(store: Store, name: str) -> Removal:
     """Find the partitions of a release, and where linkers ranked the entities of its mentions.
 
+    Another release may get its name, for whose these would be taken.
+
     Raises:
         SettingsError: there is no such release.
     """
-    if not is_registered(store.home, name):
+    found = [
+        (table.name, key)
+        for table, keys in _held(store)
+        for key in keys
+        if keys_of_release([key], table, name) or (table.name == LINKING_SCORES.name and parts_of(key)[1] == name)
+    ]
+    if name not in release_names(store.home) and not found:
         there = ", ".join(release_names(store.home)) or "none"
         raise SettingsError(f"--release {name}: no such release; there: {there}")
 
-    found = [
-        (table.name, key)
-        for table in store.tables.values()
-        for of in (partitions_of_release, lost_of_release)
-        for key in of(store.lake, table, name)
-    ]
-    # Another release may get its name, whose mentions they would be taken for.
-    linked = {*store.lake.partitions(LINKING_SCORES.name), *store.lake.lost(LINKING_SCORES.name)}
-    found += [(LINKING_SCORES.name, key) for key in sorted(linked) if parts_of(key)[1] == name]
     trained = [row["linker"] for row in _known_linkers(store) if row["release"] == name]
     notes = [
         f"Linkers that were trained on it stay ({', '.join(trained)}): they link no mentions of another release of "
@@ -176,15 +176,18 @@ def _said_paths(folder: Path, name: str) -> list[Path]:
     return [said_path(folder, name)] if name in said_names(folder) else []
 
 
-def remove(store: Store, removal: Removal) -> int:
+def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: None) -> int:
     """Remove what was found, publish, and return the bytes of dump files that were freed.
+
+    First of all Dagster is to `forget` it: of a removal that is killed behind this enough is left to type it again.
 
     Raises:
         LockTimeoutError: a run works on drafts that are to be deleted; nothing is removed.
     """
     with contextlib.ExitStack() as stack:
-        for name in removal.drafts:
-            drafts = stack.enter_context(store.lake.resumable(name))
+        held = [stack.enter_context(store.lake.resumable(name)) for name in removal.drafts]
+        forget()
+        for drafts in held:
             for kept in drafts.folder.iterdir():
                 if kept.is_dir():
                     shutil.rmtree(kept)
@@ -201,6 +204,8 @@ def remove(store: Store, removal: Removal) -> int:
     for path in removal.paths:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)
+    # Also what an interrupted removal has left.
+    empty_bin(store.home.dumps)
     store.publish()
     return freed
 
@@ -208,8 +213,22 @@ def remove(store: Store, removal: Removal) -> int:
 def _partitions(store: Store, kind: str, is_wanted: Callable[[str, str], bool]) -> list[tuple[str, str]]:
     return [
         (table.name, key)
-        for table in store.tables.values()
+        for table, keys in _held(store)
         if re.split(", | and ", table.partitioned_by)[0] == kind
-        for key in sorted({*store.lake.partitions(table.name), *store.lake.lost(table.name)})
+        for key in keys
         if is_wanted(table.name, key)
     ]
+
+
+def _held(store: Store) -> Iterator[tuple[Table, list[str]]]:
+    """Yield tables with their partitions in the lake, lost ones, and those that only DuckDB shows.
+
+    The last ones are what a removal that was killed has left.
+    """
+    try:
+        shown = store.database.shown_versions()
+    except TempkbError:
+        shown = set()
+    for table in store.tables.values():
+        left = {key for name, key, _ in shown if name == table.name}
+        yield table, sorted({*store.lake.partitions(table.name), *store.lake.lost(table.name), *left})

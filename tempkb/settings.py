@@ -393,7 +393,7 @@ def home_path() -> Path:
         ) from None
 
 
-def at_home(message: str) -> str:
+def at_home(message: str, program: str = "tempkb") -> str:
     """Return a message in which every command works for this home when pasted into a shell in the working directory.
 
     `TEMPKB_HOME=...` is put in front of each command, unless `tempkb` alone uses the same home, or the command names
@@ -402,9 +402,14 @@ def at_home(message: str) -> str:
     Args:
         message: commands in it follow a colon, a semicolon or `&&`, and may begin with other
             variables.
+        program: how tempkb is called.
     """
     front = home_in_front()
-    return _TYPED.sub(lambda one: one[0] if "TEMPKB_HOME=" in one[0] else front + one[0], message) if front else message
+
+    def whole(one: re.Match[str]) -> str:
+        return ("" if "TEMPKB_HOME=" in one[0] else front) + one[0].removesuffix("tempkb ") + f"{program} "
+
+    return _TYPED.sub(whole, message)
 
 
 def home_in_front() -> str:

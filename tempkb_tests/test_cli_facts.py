@@ -24,7 +24,9 @@ def home(tmp_path_factory):
         TEMPKB_WIKI="xwiki",
         TEMPKB_FIRST_WINDOW="2019-01-01",
     )
-    assert "some.json is damaged: 1 damaged lines (8). Every complete entity was kept." in done.stdout
+    assert (
+        "some.json is damaged: 1 damaged lines (8). Every complete entity that could be read was kept." in done.stdout
+    )
     assert "Wikidata is built from wikidatawiki-" in done.stdout
     assert "FROM facts" in done.stdout
     run_tempkb(folder / "home", "release", "dynamic-templama", "2019-01-01..2021-01-01", "--name", "quarters")

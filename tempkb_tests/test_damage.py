@@ -7,7 +7,11 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
+import tomllib
+from unittest import mock
 
+import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -20,8 +24,10 @@ from tempkb.dumps.sums import known_sums
 from tempkb.errors import StoredDamageError
 from tempkb.planning.built import is_built
 from tempkb.planning.declaration import Request
+from tempkb.record import IDENTITY, write_record
 from tempkb.revisions.windows import read_windows
 from tempkb.runs.building import build
+from tempkb.screens.console import program
 from tempkb.settings import in_shell
 from tempkb.store import damage
 from tempkb.store.damage import Fault
@@ -29,6 +35,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.tables import Family
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.damage import cut_off, flip
+from tempkb_tests.killed import KilledError
 from tempkb_tests.linking.tiny import save_encoder
 from tempkb_tests.models.tiny import saved_tiny
 from tempkb_tests.revisions.builds import export, page, revision
@@ -85,7 +92,7 @@ def typed(*arguments):
 
 def plain(output, home):
     """What was printed, with commands as they are typed for the default home."""
-    return output.replace(f"TEMPKB_HOME={in_shell(home)} ", "")
+    return output.replace(f"TEMPKB_HOME={in_shell(home)} ", "").replace(f"{program()} ", "tempkb ")
 
 
 def data_file(home, table, partition):
@@ -279,7 +286,7 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     lines = plain(said.output, home).splitlines()
     assert lines[0].startswith("mentions 2021-01-01, part-00000.parquet: found sha256 ")
     assert lines[0].endswith("Build it again: tempkb build")
-    assert f"Build it again: TEMPKB_HOME={in_shell(home)} tempkb build" in said.output
+    assert f"Build it again: TEMPKB_HOME={in_shell(home)} {program()} build" in said.output
     assert lines[1].startswith("release 'mine': ")
     assert "; dump_files has " in lines[2]
     assert lines[2].endswith(
@@ -320,6 +327,33 @@ def test_verify_tells_a_dump_that_was_published_again_from_a_damaged_one(home):
     # Whatever the list says, other bytes than it gives are damage.
     dump.write_bytes(dump.read_bytes().replace(b"with wings", b"With wings"))
     assert ". Move it away: mv " in typed("verify").output
+
+
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_a_note_that_is_altered_is_what_is_wrong_where_the_publisher_agrees_with_the_file(home, is_earlier):
+    (dump,) = home.glob("dumps/testwiki/*/*.xml")
+    right = known_sums(dump, None)
+    shutil.rmtree(home / "dumps" / "sums")
+    assert typed("build", "--select", "dump_files").exit_code == 0
+    publish(dump)
+    (note,) = home.glob("dumps/sums/*.json")
+    noted = json.loads(note.read_text())
+    false = right["sha256"].replace(right["sha256"][0], "0" if right["sha256"][0] != "0" else "1")
+    noted["sums"]["sha256"] = false
+    if is_earlier:
+        # Notes of earlier versions do not show that they were altered.
+        del noted["sum"]
+    note.write_text(json.dumps(noted))
+    line, end = typed("verify").output.splitlines()
+    begin = f"testwiki-20210701, {dump}: its note had another checksum than the file," if is_earlier else note
+    assert line.startswith(f"{begin}")
+    assert end.startswith("1 fault found (")
+    # What is stored comes from the file, and the note is made again. The list alone names no tables.
+    (dump.parent / "dumpstatus.json").unlink()
+    assert typed("build", "--select", "dump_files").exit_code == 0
+    assert json.loads(note.read_text())["sums"].items() >= right.items()
+    assert shown(home, "(SELECT checksum FROM dump_files)") == [(right["sha256"],)]
+    assert typed("verify").output.startswith("All is well (")
 
 
 REBUILD = "build --rebuild --windows 2021-01-01..2024-01-01"
@@ -393,6 +427,7 @@ def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home
     # This home is a copy of the one in which the sum was noted, which a second note of the copy says once more.
     (note,) = home.glob("dumps/sums/*.json")
     noted = json.loads(note.read_text())
+    del noted["sum"]
     assert noted["path"] != str(dump)
     note.with_name("of-the-copy.json").write_text(json.dumps({**noted, "path": str(dump)}))
     said = f"testwiki-20210701, {dump}: the file is missing, though tempkb has read it before. "
@@ -456,7 +491,7 @@ def test_verify_names_the_command_that_counts_lost_tokens_again(home_folder):
     damage.write_note(damage.note_path(home_folder / "lake", damage.LOST, "answer_tokens", "demo"), note)
     said = typed("verify", "--table", "answer_tokens")
     assert said.exit_code == 1
-    assert f"Build it again: TEMPKB_HOME={in_shell(home_folder)} tempkb release tokens demo FILE" in said.output
+    assert f"Build it again: TEMPKB_HOME={in_shell(home_folder)} {program()} release tokens demo FILE" in said.output
 
 
 def test_one_line_for_each_damaged_note_of_a_home(home):
@@ -480,6 +515,65 @@ def test_one_line_for_each_damaged_note_of_a_home(home):
         assert said.output.endswith(f"The lake has a copy: cp {home}/lake/home.toml {record}\n")
 
 
+def test_a_removal_that_was_killed_is_finished_by_its_repeat(home, tmp_path):
+    assert typed("model", "add", "tiny", str(saved_tiny("gpt2", tmp_path / "gpt2"))).exit_code == 0
+    for typed_again, gone, at in [
+        (("model", "rm", "tiny", "--yes"), "models", "store.store.Store.publish"),
+        (("rm", "--window", "2021-01-01..2021-07-01", "--yes"), "stable_snapshots", "store.store.Store.publish"),
+        (("rm", "--dump", "testwiki-20210701", "--force", "--yes"), "pages", "dumps.retention.empty_bin"),
+    ]:
+        before = shown(home, gone)
+        with mock.patch(f"tempkb.{at}", side_effect=KilledError), pytest.raises(KilledError):
+            typed(*typed_again)
+        assert shown(home, gone) == before != []
+        assert typed(*typed_again).exit_code == 0
+        assert shown(home, gone) == []
+        assert typed("publish").output == "Published: 0 partitions. Nothing is pending.\n"
+        again = typed(*typed_again)
+        assert (again.exit_code, "no such" in again.output or "nothing is built of" in again.output) == (1, True)
+    assert not (home / "dumps" / "_removed").exists()
+
+
+def shown(home, table):
+    """All rows that DuckDB shows of a table."""
+    with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
+        return connection.execute(f"FROM {table} ORDER BY ALL").fetchall()
+
+
+def test_both_copies_of_the_record_are_checked_and_a_lake_refuses_another_record_than_its_own(home):
+    record, copy = home / "home.toml", home / "lake" / "home.toml"
+    whole = record.read_bytes()
+    for spoilt in (whole.replace(b"lookback_days = 30", b"lookback_days = 31"), b"", None):
+        for put_right in ("verify", "build"):
+            copy.unlink() if spoilt is None else copy.write_bytes(spoilt)
+            said = typed(put_right)
+            if put_right == "verify":
+                (line, _) = said.output.splitlines()
+                assert (said.exit_code, line.startswith(f"{copy}: found ")) == (1, True)
+                subprocess.run(shlex.split(line.rpartition(": ")[2]), check=True)
+            else:
+                assert f"put right: {copy}: found " in said.output.replace("\n", " ")
+            assert copy.read_bytes() == whole
+    assert typed("verify").output.startswith("All is well (")
+    digests = {json.loads(path.read_text())["record"] for path in home.glob("lake/*/*/CURRENT")}
+    assert len(digests) == 1
+    # With another salt, or without any, contributors of later windows would be others.
+    for file in (record, copy):
+        file.unlink()
+    for found in ("neither it nor a copy in the lake", "the digest "):
+        for command in ("status", "build", "verify"):
+            said = typed(command)
+            assert (said.exit_code, said.output.count("\n")) == (1, 1)
+            assert f"{record}: found {found}" in said.output
+            assert f"; expected the digest {digests.copy().pop()}, under which " in said.output
+        values = tomllib.loads(whole.decode())
+        write_record(home, {key: values[key] for key in IDENTITY})
+    record.write_bytes(whole)
+    copy.unlink(missing_ok=True)
+    assert typed("build").exit_code == 0
+    assert typed("verify").output.startswith("All is well (")
+
+
 def test_for_a_partition_of_a_release_another_command_is_named(home):
     store = open_store()
     said = []
@@ -491,7 +585,8 @@ def test_for_a_partition_of_a_release_another_command_is_named(home):
     assert all(line in screen for line in said)
     name = f"TEMPKB_HOME={in_shell(home)} tempkb"
     commands = [f"{name} release finish mine", f"{name} release finish my.own", f"{name} release tokens mine FILE"]
-    found = {line.split(",")[0]: line.rsplit(": ", 1)[1] for line in typed("verify").output.splitlines()[:3]}
+    lines = typed("verify").output.replace(program(), "tempkb").splitlines()
+    found = {line.split(",")[0]: line.rsplit(": ", 1)[1] for line in lines[:3]}
     assert sorted(found.values()) == sorted(commands)
     assert found["tempel_plans mine.2021-04-01"] == commands[0]
     store.set_aside_damaged()

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import threading
 from pathlib import Path
@@ -10,11 +11,13 @@ from unittest import mock
 
 import dagster as dg
 import pytest
+from click.testing import CliRunner
 from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
 from sqlalchemy.exc import OperationalError
 
 from tempkb import instance
 from tempkb.benchmarks.register import write_entry
+from tempkb.cli import main
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
 from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, flaw_of, prepare_dagster, serve_ui
@@ -313,6 +316,25 @@ def test_the_address_is_the_first_thing_that_the_ui_says(home, monkeypatch, capf
     assert capfd.readouterr().out == (
         "http://127.0.0.1:3456 is where the UI opens in some seconds; Ctrl-C ends it.\nLaunching Dagster services..."
     )
+
+
+def test_a_taken_port_and_a_second_ui_of_a_home_are_refused(home, monkeypatch):
+    monkeypatch.setenv("PYTHONSAFEPATH", "")
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    begun = []
+    monkeypatch.setattr(os, "execv", lambda *arguments: begun.append(arguments))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = CliRunner().invoke(main, ["ui", "--port", str(port)])
+        assert (said.exit_code, begun) == (1, [])
+        assert said.output.startswith(f"tempkb: port {port}: [Errno 98] Address already in use; ")
+        assert said.output.endswith(f" tempkb ui --port {port + 1}\n")
+    for is_open in (False, True):
+        said = CliRunner().invoke(main, ["ui", "--port", str(port)])
+        assert (said.exit_code, len(begun)) == (int(is_open), 1)
+    assert said.output == f"tempkb: home {home.path}: its UI is open already; use that one, or end it (Ctrl-C) first\n"
 
 
 def test_the_server_gets_the_signals_that_end_it_whatever_the_shell_ignores(home, monkeypatch):

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tempkb.cli import main
+from tempkb.settings import _TYPED
+
 PACKAGE = Path(__file__).parents[1] / "tempkb"
 ROOT = PACKAGE.parent
 
@@ -415,3 +418,11 @@ def test_rooms_behind_the_benchmarks_know_none_by_name():
     rooms = ("linking", "models", "scores", "generations", "results", "statistics", "sql_estimates")
     paths = [path for room in rooms for path in (PACKAGE / room).rglob("*.py")]
     assert not {(path, name) for path in paths for name in imports(path) if name.startswith(named)}
+
+
+def test_no_sentence_of_a_message_reads_as_a_command():
+    for node in (one for path in PACKAGE.rglob("*.py") for one in ast.walk(ast.parse(path.read_text("utf-8")))):
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        said = "".join(str(part.value) if isinstance(part, ast.Constant) else " " for part in parts)
+        for typed in _TYPED.finditer(said):
+            assert re.match(r"\w+", said[typed.end() :])[0] in main.commands, said

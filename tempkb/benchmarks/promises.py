@@ -10,13 +10,13 @@ from typing import Any
 
 import duckdb
 
-from tempkb.benchmarks.register import is_of_releases, partitions_of_release
+from tempkb.benchmarks.register import partitions_of_release
 from tempkb.benchmarks.samples import Sample
 from tempkb.errors import ContractError
 from tempkb.store import promises
 from tempkb.store.lake import Lake
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.store.tables import Family, Table
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _broken(
     sample = promise.sample_of(store, releases[0]) if promise.sample else None
 
     def partitions(table: Table) -> list[str] | None:
-        if not is_of_releases(table):
+        if table.family is not Family.RELEASE:
             return None
         found = [key for name in releases for key in partitions_of_release(store.lake, table, name)]
         if sample and sample.windows is not None and table.partitioned_by != "release":

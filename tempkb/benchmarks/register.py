@@ -3,27 +3,33 @@
 An entry has the requested release and, in `built`, the state that was last built
 completely, so that a failed run can restore the entry. `held` names the versions that
 belong to that state, so that rows of a killed run can be distinguished from them.
+
+The row of a built release in a table of releases (`*_releases`), whose bytes are checked, is the truth
+about its design: an entry that differs from it is refused, and written again from it.
 """
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from tempkb.errors import DesignError
 from tempkb.settings import Home
+from tempkb.store.damage import POINTER, replace_whole
 from tempkb.store.lake import Lake, is_slug
 from tempkb.store.locks import LockTimeoutError, Patience, locked
+from tempkb.store.memory import asking
+from tempkb.store.quoting import parquet
 from tempkb.store.tables import Family, Table
 
 # What only one program at a time may do with a release: a command, or a step of a run.
 COMMAND, STEP = "command", "step"
 LOOK = 2.0  # seconds to wait for others who hold a lock only to see whether a program is at work
 _BUILT, _HELD = "built", "held"
+_TABLES = "*_releases"
 _OF_WINDOW = re.compile(r"\.(?:\d{4}-\d\d-\d\d|future)")
 _WINDOW_AT_END = re.compile(rf"{_OF_WINDOW.pattern}$")
 
@@ -40,7 +46,7 @@ def write_entry(home: Home, benchmark: str, name: str, requested: Mapping[str, A
     _write(home, name, {"benchmark": benchmark, "name": name, **requested, **kept})
 
 
-def mark_built(home: Home, name: str, held: Mapping[str, str]) -> None:
+def mark_built(home: Home, name: str, held: Mapping[tuple[str, str], str]) -> None:
     """Record that the requested release is built.
 
     Args:
@@ -54,22 +60,14 @@ def mark_built(home: Home, name: str, held: Mapping[str, str]) -> None:
             f"release {name!r}: was removed while it was being built, so nothing of it is kept; type the same again"
         )
     entry = _read(home, name)
-    _write(home, name, {**_requested(entry), _BUILT: _requested(entry), _HELD: dict(sorted(held.items()))})
-
-
-def held_versions(home: Home, name: str) -> dict[str, str]:
-    """Return the versions that belong to the state that was last built, by table and partition; none if none was."""
-    found: dict[str, str] = _read(home, name)[_HELD] if was_built(home, name) else {}
-    return found
+    places = {" ".join(place): held[place] for place in sorted(held)}
+    _write(home, name, {**_requested(entry), _BUILT: _requested(entry), _HELD: places})
 
 
 def held_places(home: Home, name: str) -> dict[tuple[str, str], str]:
-    """Return `held_versions` by (table, partition)."""
-    found = {}
-    for place, version in held_versions(home, name).items():
-        table, _, partition = place.partition(" ")
-        found[table, partition] = version
-    return found
+    """Return the versions that belong to the state that was last built, by table and partition; none if none was."""
+    held: dict[str, str] = _read(home, name)[_HELD] if was_built(home, name) else {}
+    return {(table, partition): version for place, version in held.items() for table, partition in [place.split(" ")]}
 
 
 @contextmanager
@@ -199,15 +197,6 @@ def benchmark_of(home: Home, name: str) -> str:
     return str(_read(home, name)["benchmark"])
 
 
-def check_entry(home: Home, name: str) -> None:
-    """Check that a release's entry can be read.
-
-    Raises:
-        DesignError: it has another content than tempkb wrote.
-    """
-    _read(home, name)
-
-
 def strike(home: Home, name: str) -> None:
     """Remove a release from the register."""
     entry_path(home, name).unlink(missing_ok=True)
@@ -219,13 +208,15 @@ def is_registered(home: Home, name: str) -> bool:
 
 
 def release_names(home: Home) -> list[str]:
-    """Return the names of all releases of a home, sorted."""
-    return sorted(path.stem for path in (home.path / "releases").glob("*.json"))
+    """Return the names of all releases of a home, sorted: of those with an entry, and of those with a row."""
+    rows = home.lake.glob(f"{_TABLES}/*/{POINTER}")
+    return sorted({path.stem for path in (home.path / "releases").glob("*.json")} | {path.parent.name for path in rows})
 
 
 def releases_of(home: Home, benchmark: str) -> list[str]:
     """Return the names of the releases of a benchmark, sorted, without entries that cannot be read."""
-    return [name for name, entry in _readable(home) if entry["benchmark"] == benchmark]
+    readable = sorted(set(release_names(home)) - unreadable_entries(home).keys())
+    return [name for name in readable if benchmark_of(home, name) == benchmark]
 
 
 def entry_path(home: Home, name: str) -> Path:
@@ -242,21 +233,16 @@ def entry_path(home: Home, name: str) -> Path:
     return home.path / "releases" / f"{name}.json"
 
 
-def is_of_releases(table: Table) -> bool:
-    """Return whether the partitions of a table belong to releases."""
-    return table.family is Family.RELEASE
-
-
 def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     """Return a release's partitions of a table: one with its name, or one for each of its windows or cuts."""
     if table.partitioned_by == "release":
         return [name] if lake.current(table.name, name) else []
-    return _of_release(lake.partitions(table.name), table, name)
+    return keys_of_release(lake.partitions(table.name), table, name)
 
 
 def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     """Return the partitions of a release that were found damaged and are not built again yet."""
-    return _of_release(lake.lost(table.name), table, name)
+    return keys_of_release(lake.lost(table.name), table, name)
 
 
 def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str, str]]:
@@ -269,15 +255,16 @@ def to_build_again(table: Table, partition: str) -> str:
     """Return the command that builds a damaged partition again, of a table of neither models nor linkers."""
     if table.family is Family.RESULT:
         return "tempkb results"
-    if not is_of_releases(table):
+    if table.family is not Family.RELEASE:
         return "tempkb build"
     name = partition if table.partitioned_by == "release" else _WINDOW_AT_END.sub("", partition)
     # Tokens are counted by a command of its own, because the tokenizer must be named again.
     return f"tempkb release tokens {name} FILE" if table.name == "answer_tokens" else f"tempkb release finish {name}"
 
 
-def _of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
-    if not is_of_releases(table):
+def keys_of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
+    """Return those of some partitions of a table that belong to a release."""
+    if table.family is not Family.RELEASE:
         return []
     if table.partitioned_by == "release":
         return [key for key in keys if key == name]
@@ -288,34 +275,53 @@ def _requested(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in (_BUILT, _HELD)}
 
 
-def _readable(home: Home) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield names and entries, sorted by name, without entries that cannot be read."""
-    for name in release_names(home):
-        with suppress(DesignError):
-            yield name, _read(home, name)
-
-
 def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:
     """Write an entry atomically."""
-    path = entry_path(home, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_text(json.dumps(entry, indent=1) + "\n", "utf-8")
-    draft.replace(path)
+    replace_whole(entry_path(home, name), json.dumps(entry, indent=1).encode() + b"\n")
+
+
+def told_by_table(home: Home, name: str) -> dict[str, Any] | None:
+    """Return the requested entry of a release as its row in a table of releases has it; None without a whole row."""
+    lake = Lake(home.lake)
+    versions = [version for one in home.lake.glob(_TABLES) if (version := lake.current(one.name, name)) is not None]
+    if not versions or versions[0].first_fault(sums=True) is not None:
+        return None
+    with asking() as memory:
+        found = memory.execute(f"FROM {parquet(versions[0].places())}")
+        row = dict(zip([column for column, *_ in found.description or ()], found.fetchone() or (), strict=True))
+    benchmark = row.get("benchmark", versions[0].table.removesuffix(_TABLES[1:]))
+    entry = {"benchmark": benchmark, "name": name, "preset": row["preset"], "design": json.loads(row["design"])}
+    if "n_base_cuts" in row:
+        entry |= {"added": [str(cut) for cut in row["cuts"][row["n_base_cuts"] :]], "made_from": row["made_from"] or ""}
+    return entry
 
 
 def _read(home: Home, name: str) -> dict[str, Any]:
-    path = entry_path(home, name)
-    if not path.exists():
+    path, told = entry_path(home, name), told_by_table(home, name)
+    if told is None and not path.exists():
         raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
+    found = "another content than tempkb wrote"
     try:
         entry: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        is_entry = entry["name"] == name and isinstance(entry["benchmark"], str) and _BUILT in entry
-    except (ValueError, TypeError, KeyError):
-        is_entry = False
-    if not is_entry:
-        raise DesignError(
-            f"release {name!r}: {path} has another content than tempkb wrote. The tables of the release are intact; "
-            f"remove that file and type the command that made the release again, with --name {name}"
-        )
-    return entry
+        if entry["name"] == name and isinstance(entry["benchmark"], str) and _agrees(entry, told or {}):
+            return entry
+    except FileNotFoundError:
+        found = "no such file"
+    except (ValueError, TypeError, KeyError, AttributeError):
+        pass
+    again = f"remove that file and type the command that made the release again, with --name {name}"
+    if told is not None:
+        again = f"write it again from the table of releases, which has its design: tempkb release finish {name}"
+    raise DesignError(f"release {name!r}: {path}: found {found}; {again}")
+
+
+def _agrees(entry: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    """Is a row as what an entry requests, or what was built by it? Either may lack fields of later designs."""
+    states = [one for one in (_requested(entry), entry[_BUILT]) if one is not None]
+    for state in states if told else ():
+        own, other = state["design"].items(), told["design"].items()
+        rest = told.keys() - {"design", "added"}
+        if not (own <= other or own >= other) or any(state.get(key, told[key]) != told[key] for key in rest):
+            return False
+    # An extension that was killed may have been written to the table already, or not yet.
+    return not told or told.get("added", []) in [state.get("added", []) for state in states]

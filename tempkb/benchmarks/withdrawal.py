@@ -12,7 +12,7 @@ from tempkb.benchmarks.register import (
     STEP,
     absent_of_release,
     alone,
-    held_versions,
+    held_places,
     is_built,
     is_registered,
     mark_built,
@@ -23,6 +23,8 @@ from tempkb.benchmarks.register import (
 from tempkb.errors import DesignError, StoredDamageError, TempkbError
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
+
+Place = tuple[str, str]  # table and partition
 
 
 @contextmanager
@@ -59,7 +61,7 @@ def finish(store: Store, name: str) -> None:
         DesignError: the release was removed from the register in the meantime.
     """
     versions = _versions(store, name)
-    mark_built(store.home, name, {_key(*place): version.version for place, version in versions.items()})
+    mark_built(store.home, name, {place: version.version for place, version in versions.items()})
 
 
 def withdraw_unbuilt(store: Store, name: str) -> bool:
@@ -77,14 +79,14 @@ def withdraw_unbuilt(store: Store, name: str) -> bool:
         return True
 
 
-def _undo(store: Store, name: str, before: dict[tuple[str, str], Version]) -> str:
+def _undo(store: Store, name: str, before: dict[Place, Version]) -> str:
     stays = was_built(store.home, name)
-    held = held_versions(store.home, name)
+    held = held_places(store.home, name)
     # Versions that existed before may be what a killed run has left of an extension.
     is_whole = stays and is_built(store.home, name)
-    kept = {place: one for place, one in before.items() if is_whole or _key(*place) in held}
+    kept = {place: one for place, one in before.items() if is_whole or place in held}
     for table, partition in _versions(store, name).keys() - kept.keys():
-        if lost := held.get(_key(table, partition)):
+        if lost := held.get((table, partition)):
             # The release lacked this partition before the run began, and lacks it again.
             store.lake.lose_again(table, partition, lost)
         else:
@@ -113,7 +115,9 @@ def _put_back(store: Store, version: Version) -> str:
     return ""
 
 
-def _restored(store: Store, name: str, held: Mapping[str, str], kept: Mapping[tuple[str, str], Version]) -> str:
+def _restored(
+    store: Store, name: str, held: Mapping[tuple[str, str], str], kept: Mapping[tuple[str, str], Version]
+) -> str:
     """A sentence about the state of a release that was built before."""
     absent = [f"{table} {partition}" for table, partition, _ in absent_of_release(store.home, store.lake, name)]
     if absent:
@@ -122,21 +126,17 @@ def _restored(store: Store, name: str, held: Mapping[str, str], kept: Mapping[tu
             f"tempkb release finish {name}"
         )
     # Versions that were added after the last build, such as counted tokens, are not in `held`.
-    other = {table for (table, key), one in kept.items() if held.get(_key(table, key), "") not in ("", one.version)}
+    other = {table for (table, key), one in kept.items() if held.get((table, key), "") not in ("", one.version)}
     if other:
         return f"Release {name!r} stays as it was except {', '.join(sorted(other))}; type it again to write these again"
     return f"Release {name!r} stays exactly as it was"
 
 
-def _place(version: Version) -> tuple[str, str]:
+def _place(version: Version) -> Place:
     return version.table, version.partition
 
 
-def _key(table: str, partition: str) -> str:
-    return f"{table} {partition}"
-
-
-def _versions(store: Store, name: str) -> dict[tuple[str, str], Version]:
+def _versions(store: Store, name: str) -> dict[Place, Version]:
     """The current versions of a release, by table and partition."""
     return {
         _place(version): version

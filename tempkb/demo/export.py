@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 from tempkb.demo.pages import NAMESPACES, USERS, WIKI, Edit, Page, World
 from tempkb.demo.words import words_of
 from tempkb.revisions.history import base36_sha1
+from tempkb.store.damage import replace_whole
 from tempkb.titles import Site
 from tempkb.wikitext.disambiguation import is_disambiguation
 from tempkb.wikitext.redirects import redirect_target
@@ -31,14 +32,14 @@ def write_dump(world: World, day: datetime, root: Path) -> list[Path]:
     for number, part in enumerate((pages[:half], pages[half:]), 1):
         span = f"p{part[0].page_id}p{part[-1].page_id}"
         path = folder / f"{WIKI}-{stamp}-pages-meta-history{number}.xml-{span}.bz2"
-        write_whole(path, bz2.compress(export_xml(part, day).encode()))
+        replace_whole(path, bz2.compress(export_xml(part, day).encode()))
         written.append(path)
     for name, sql in _tables(pages, day).items():
         path = folder / f"{WIKI}-{stamp}-{name}.sql.gz"
-        write_whole(path, gzip.compress(sql.encode(), mtime=0))
+        replace_whole(path, gzip.compress(sql.encode(), mtime=0))
         written.append(path)
     # Last, since it declares the other files complete.
-    write_whole(folder / "dumpstatus.json", _status(written, day))
+    replace_whole(folder / "dumpstatus.json", _status(written, day))
     return [*written, folder / "dumpstatus.json"]
 
 
@@ -53,13 +54,6 @@ def export_xml(pages: Sequence[Page], day: datetime) -> str:
             edits = edits[: len(edits) // 2]
         parts.append(_page(page, edits, day))
     return "".join([*parts, *late, "</mediawiki>\n"])
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file in one step."""
-    draft = path.with_name(path.name + ".draft")
-    draft.write_bytes(data)
-    draft.replace(path)
 
 
 def _status(paths: Sequence[Path], day: datetime) -> bytes:

@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tempkb.demo.export import write_whole
 from tempkb.demo.facts import SOMEVALUE, Bound, Item, Statement, When
 from tempkb.demo.pages import WIKI, World
+from tempkb.store.damage import replace_whole
 
 _CALENDAR = "http://www.wikidata.org/entity/Q1985727"
 
@@ -23,7 +23,7 @@ def write_entities(world: World, day: datetime, root: Path) -> list[Path]:
     path = folder / f"wikidata-{stamp}-all.json.gz"
     lines = ",\n".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in entities(world, day))
     data = gzip.compress(f"[\n{lines}\n]\n".encode(), mtime=0)
-    write_whole(path, data)
+    replace_whole(path, data)
     sums = folder / f"wikidata-{stamp}-sha1sums.txt"
     sums.write_text(f"{hashlib.sha1(data, usedforsecurity=False).hexdigest()}  {path.name}\n", "utf-8")
     return [path, sums]

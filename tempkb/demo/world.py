@@ -8,7 +8,7 @@ from pathlib import Path
 from tempkb.demo.articles import Subject, article, invent, vandalism
 from tempkb.demo.births import write_births
 from tempkb.demo.districts import write_districts
-from tempkb.demo.export import write_dump, write_whole
+from tempkb.demo.export import write_dump
 from tempkb.demo.fact_pages import write_facts
 from tempkb.demo.linking import write_links, write_newcomers
 from tempkb.demo.pages import USERS, Clock, Name, Page, Pages, World, quarters
@@ -17,6 +17,7 @@ from tempkb.demo.wikidata import write_entities
 from tempkb.demo.words import chance_of
 from tempkb.errors import SettingsError
 from tempkb.settings import load_home
+from tempkb.store.damage import replace_whole
 
 _FIRST_STORY = 11
 _USERS = (*USERS, None)
@@ -86,7 +87,7 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
     if not settings.exists():
         home.path.mkdir(parents=True, exist_ok=True)
         # Written in one step: an empty file would stay, and the home would begin with Wikipedia's first year.
-        write_whole(settings, f"first_window = {world.clock.windows[0].start}\n".encode())
+        replace_whole(settings, f"first_window = {world.clock.windows[0].start}\n".encode())
     day = world.dump_days[1 if second else 0]
     return [*write_dump(world, day, home.dumps), *write_entities(world, day, home.dumps)]
 

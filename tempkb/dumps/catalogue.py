@@ -6,7 +6,6 @@ are remembered in `named/<dump_id>.json`, computed checksums are noted in `sums/
 
 import json
 import math
-import os
 import re
 import shlex
 from collections.abc import Iterable, Sequence
@@ -20,6 +19,7 @@ from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
 from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
 from tempkb.errors import SettingsError, SourceError
+from tempkb.store.damage import replace_whole
 from tempkb.values import is_wiki_name
 from tempkb.windows import Window, epoch_seconds, instant
 
@@ -290,12 +290,8 @@ def remember(root: Path, dump: Dump) -> None:
         "is_day_given": dump.is_day_given,
         "files": [{"path": str(file.path), "kind": file.kind} for file in dump.files],
     }
-    folder = root / "named"
-    folder.mkdir(parents=True, exist_ok=True)
     # Several first builds may name the same files at the same time.
-    draft = folder / f"{dump.dump_id}.json.{os.getpid()}.draft"
-    draft.write_text(json.dumps(note, indent=1) + "\n", "utf-8")
-    draft.replace(folder / f"{dump.dump_id}.json")
+    replace_whole(root / "named" / f"{dump.dump_id}.json", json.dumps(note, indent=1).encode() + b"\n")
 
 
 def serving_dump(dumps: Iterable[Dump], window: Window) -> Dump | None:
@@ -347,7 +343,7 @@ def last_revision(files: Iterable[DumpFile]) -> int:
     """
     from tempkb.dumps.files import DamageError, open_dump
 
-    latest = -1
+    latest, met = -1, ""
     for file in files:
         tail = b""
         try:
@@ -355,12 +351,12 @@ def last_revision(files: Iterable[DumpFile]) -> int:
                 for text in _TIMESTAMP.findall(tail + piece):
                     latest = max(latest, _second(text))
                 tail = piece[-60:]
-        except DamageError:
+        except DamageError as error:
             # The pass over the pages meets the same damage and records it.
-            continue
+            met = met or f" ({error})"
     if latest < 0:
         names = ", ".join(file.path.name for file in files)
-        raise SourceError(f"{names}: no revision with a readable timestamp; expected an export of pages")
+        raise SourceError(f"{names}: no revision with a readable timestamp{met}; expected an export of pages")
     return latest
 
 
@@ -393,7 +389,7 @@ def read_named(root: Path, path: Path) -> Dump:
         horizon, given = int(note["horizon"]), bool(note.get("is_day_given"))
         return Dump(path.stem, str(note["wiki"]), day, files, horizon, is_named=True, is_day_given=given)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SourceError(f"{path}: tempkb did not write this ({error}); remove it and name the files again") from None
+        raise SourceError(f"{path}: not what tempkb wrote ({error}); remove it and name the files again") from None
 
 
 def day_in(name: str) -> date | None:

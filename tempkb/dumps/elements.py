@@ -72,7 +72,7 @@ def read_plain_revision(buffer: bytes, at: int) -> tuple[Revision, int] | None:
         the revision and the place behind it; None if it has another form.
 
     Raises:
-        BrokenPageError: its date does not exist.
+        BrokenPageError: its date does not exist, or it has zero bytes, which no XML has.
     """
     head = _PLAIN_HEAD.match(buffer, at)
     if head is None:
@@ -82,6 +82,8 @@ def read_plain_revision(buffer: bytes, at: int) -> tuple[Revision, int] | None:
     tail = _PLAIN_TAIL.match(buffer, text_end) if text_end > text_at else None
     if tail is None:
         return None
+    if buffer.find(b"\0", at, text_end) >= 0:
+        raise BrokenPageError("zero bytes stand where a part of the file should be")
     (
         revision_id,
         parent_id,

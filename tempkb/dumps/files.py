@@ -43,7 +43,7 @@ class DamageError(SourceError):
     def __init__(self, file: str, position: int, of: str, reason: str) -> None:
         super().__init__(
             f"{file}: {place_of(position, of, reason)}. Fetch the file again (without the setting strict "
-            "the complete pages of an export are kept)."
+            "the complete pages before that place are kept)."
         )
         self.file, self.position, self.of, self.reason = file, position, of, reason
 
@@ -83,7 +83,7 @@ def open_dump(path: Path, progress: Progress | None = None) -> Generator[bytes, 
         path: `.bz2` (also multistream), `.7z`, `.gz`, `.zst`, `.xz`, `.lzma`, or plain.
 
     Raises:
-        SourceError: there is no such file.
+        SourceError: there is no such file, or its archive needs more memory than there is.
         DamageError: while reading, at the place where the file is damaged.
     """
     if not path.is_file():
@@ -111,6 +111,10 @@ def _seven_zip(path: Path, progress: Progress) -> Iterator[bytes]:
                 progress.done = min(progress.total, progress.total * seen // plain)
             yield piece
     except SevenZipBrokenError as error:
+        if "memory" in str(error).lower():
+            # Not the file's fault, so that nothing of it is kept and no other file is asked for.
+            why = f"reading it needs more memory than there is ({error}); use fewer workers: TEMPKB_WORKERS=1"
+            raise SourceError(f"{path.name}: {why}") from None
         raise DamageError(path.name, seen, "plain bytes", str(error)) from None
 
 

@@ -3,10 +3,12 @@
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tempkb.errors import SourceError
+from tempkb.store.damage import replace_whole
 
 _PIECE = 1 << 20
 NOTES = "sums"
@@ -64,35 +66,41 @@ def read_note_of(path: Path, notes: Path | None) -> dict[str, str]:
     """Return the noted checksums of a file by kind; none if its size or time has changed since."""
     if notes is None:
         return {}
-    try:
-        content = json.loads((notes / _note_name(path)).read_text("utf-8"))
-        noted = (content["path"], content["size"], content["mtime_ns"])
-        sums = {str(kind): str(hexdigest) for kind, hexdigest in content["sums"].items()}
-    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+    content = _read(notes / _note_name(path))
+    if content is None:
         # Nothing is noted, or the note is damaged: then the file is read again.
         return {}
     state = path.stat()
-    return sums if noted == (str(path), state.st_size, state.st_mtime_ns) else {}
+    is_of_it = (content["path"], content["size"], content["mtime_ns"]) == (str(path), state.st_size, state.st_mtime_ns)
+    return dict(content["sums"]) if is_of_it else {}
 
 
 def noted_path(note: Path) -> Path | None:
     """Return the file that a note is about; None if tempkb did not write the note."""
+    content = _read(note)
+    return None if content is None else Path(content["path"])
+
+
+def _read(note: Path) -> dict[str, Any] | None:
+    """Return what a note says; None if there is none, or it is not as tempkb wrote it. Earlier notes have no sum."""
     try:
-        content = json.loads(note.read_text("utf-8"))
-        return Path(content["path"]) if isinstance(content["path"], str) and isinstance(content["sums"], dict) else None
-    except (ValueError, TypeError, KeyError):
+        content: dict[str, Any] = json.loads(note.read_text("utf-8"))
+        noted = {key: content[key] for key in ("path", "size", "mtime_ns", "sums")}
+        is_whole = isinstance(noted["path"], str) and isinstance(noted["sums"], dict)
+        return noted if is_whole and content in (noted, {**noted, "sum": _sum_of(noted)}) else None
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
+
+
+def _sum_of(noted: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(noted, sort_keys=True).encode()).hexdigest()
 
 
 def note_sums(path: Path, notes: Path, sums: dict[str, str]) -> None:
     """Note a file's checksums, with the size and time of the file for which they hold."""
     state = path.stat()
     content = {"path": str(path), "size": state.st_size, "mtime_ns": state.st_mtime_ns, "sums": sums}
-    notes.mkdir(parents=True, exist_ok=True)
-    target = notes / _note_name(path)
-    draft = target.with_name(f"{target.name}.{os.getpid()}.draft")
-    draft.write_text(json.dumps(content) + "\n", "utf-8")
-    draft.replace(target)
+    replace_whole(notes / _note_name(path), json.dumps({**content, "sum": _sum_of(content)}).encode() + b"\n")
 
 
 def forget_sums(path: Path, notes: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, DumpFile, read_named
 from tempkb.dumps.offers import WIKIDATA
-from tempkb.dumps.sums import NOTES, kind_of, noted_path, read_note_of
+from tempkb.dumps.sums import NOTES, kind_of, note_sums, noted_path, read_note_of
 from tempkb.errors import SourceError
 from tempkb.settings import Settings
 
@@ -95,6 +95,12 @@ def verify_dump(
         sums, n_bytes = _sums_of(file, verified.bytes, at)
         verified.files += 1
         verified.bytes += n_bytes
+        noted = read_note_of(file.path, file.notes)
+        agrees = file.checksum.partition(":")[2] == sums.get(kind_of(file.checksum))
+        if file.notes and agrees and any(sums.get(kind, one) != one for kind, one in noted.items()):
+            note_sums(file.path, file.notes, sums)
+            found = "its note had another checksum than the file, whose publisher agrees; the note was made again"
+            verified.faults.append(f"{dump.dump_id}, {file.path}: {found}")
         if change := _change_of(file, sums, n_bytes, written.get(file.path.name)):
             verified.faults.append(
                 f"{dump.dump_id}, {file.path}: {change}. What is built from it stays as it is. To build that again "

@@ -65,15 +65,22 @@ class PageStream:
         self._damage_ahead: DamageError | None = None
         self._has_root = False
         self._end_is_noted = False
+        self._page_id = 0
         self.site = self._read_head()
 
     def next_page(self) -> PageHead | None:
         """Return the head of the next usable page; None at the end of the file."""
         while self._find_page():
+            self._page_id, start = 0, self._dropped + self._at
             try:
-                return self._read_page_head()
+                head = self._read_page_head()
             except BrokenPageError as error:
+                if self._dropped + self._at == start:
+                    self._at += 1  # so that the search for the next page does not find this one again
                 self._note_broken_page(str(error), 0)
+            else:
+                self._page_id = head.page_id
+                return head
         return None
 
     def revisions(self) -> Iterator[Revision]:
@@ -105,6 +112,7 @@ class PageStream:
             gap = self._find(b"<", 0)
             if gap < 0:
                 raise BrokenPageError("the file ends inside a page")
+            _refuse_hole(self._slice(0, gap))
             self._at += gap
             self._ensure(_LONGEST_PART)
             if self._starts(b"<revision"):
@@ -158,7 +166,7 @@ class PageStream:
         self._has_root = b"<mediawiki" in head
         if at < 0 and self._failure is None and not self._has_root:
             raise SourceError(
-                f"{self.name}: holds neither <mediawiki> nor <page> from byte 0 to its end at byte {len(head)}; "
+                f"{self.name}: holds neither <mediawiki> nor <page> from byte 0 to byte {len(head)} (plain bytes); "
                 "expected a MediaWiki XML export"
             )
         if at < 0:
@@ -185,7 +193,6 @@ class PageStream:
         while True:
             end = self._find(b"<", end + 1)
             if end < 0:
-                self._at += 1  # so that the search for the next page does not find this one again
                 raise BrokenPageError("the file ends inside a page's head")
             self._ensure(end + _LONGEST_TAG)
             if self._starts((b"<revision", b"</page>", b"<upload"), end):
@@ -197,6 +204,7 @@ class PageStream:
                 self._at += end
                 raise BrokenPageError("a page's head is not followed by <revision> or </page>")
         head = self._slice(0, end)
+        _refuse_hole(head)
         title, number, page_id = _TITLE.search(head), _NAMESPACE.search(head), _PAGE_ID.search(head)
         self._at += end
         if title is None or page_id is None:
@@ -245,7 +253,10 @@ class PageStream:
             self._note(Damage(where, "plain bytes", "revisions stand outside pages", lost))
 
     def _skip_comment(self) -> None:
-        end = self._find(b"-->", 0)
+        try:
+            end = self._find(b"-->", 0)
+        except BrokenPageError:
+            end = -1
         if end < 0:
             self._note_broken_page("a comment is not closed", 0)
             return
@@ -336,15 +347,13 @@ class PageStream:
             pass
 
     def _read_on(self) -> bool:
-        """Append the next piece to the unread rest of the buffer; False at the end."""
+        """Append the next piece to the unread rest of the buffer, unless that is too long; False at the end."""
         if self._ended:
             return False
         unread = len(self._buffer) - self._at
         if unread > MAX_ELEMENT_BYTES:
-            self._ended = True
-            reason = f"an element longer than {MAX_ELEMENT_BYTES >> 20} MB, from here on nothing was read"
-            self._failure = DamageError(self.name, self._dropped + self._at, "plain bytes", reason)
-            return False
+            where = f"page {self._page_id}" if self._page_id else "a page without a whole head"
+            raise BrokenPageError(f"{where} has an element longer than {MAX_ELEMENT_BYTES >> 20} MB")
         piece = self._next_piece(min(unread // 2, MAX_ELEMENT_BYTES - unread))
         if not piece:
             return False
@@ -389,6 +398,12 @@ _PARTS = (*_PARTS_OF_REVISIONS, b"<title", b"<ns>", b"<id>", b"<parentid", b"<re
 _LONGEST_PART = max(map(len, _PARTS))
 _NOT_IN_UPLOADS = (b"<revision", b"</revision", b"<page", b"</page", b"<text", b"<format")
 _PARTS_OF_PAGES = (b"<revision", b"</revision", b"</page>", b"<title>")
+
+
+def _refuse_hole(found: bytes) -> None:
+    """Refuse what has zero bytes, which no XML has: a part of the file was never written."""
+    if b"\0" in found:
+        raise BrokenPageError("zero bytes stand where a part of the file should be")
 
 
 def _starts_before(buffer: bytes, start: int, stop: int) -> int:

@@ -418,7 +418,7 @@ class _Build:
         damages = damages_in_words(receipts)
         self.report.damages |= damages
         for name, damage in damages.items():
-            self.log(f"{name} is damaged: {damage}. Every complete page was kept.")
+            self.log(f"{name} is damaged: {damage}. Every complete page that could be read was kept.")
         listed = choice_of(self.store.home).n_listed
         found = sum(receipt.pages.total() for receipt in receipts)
         if found < listed:

@@ -1,7 +1,6 @@
 """Which pages of a wiki a home holds: all of them, a sample by a hash, or those of a list."""
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
+from tempkb.store.damage import replace_whole
 from tempkb.titles import Site, may_be_title
 
 ALL_PAGES = "all"
@@ -111,11 +111,7 @@ def read_list(file: Path) -> tuple[str, str]:
 
 def keep_list(home: Path, name: str, text: str) -> None:
     """Keep a list in its home."""
-    path = _list_path(home, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.draft")
-    draft.write_text(text, "utf-8")
-    draft.replace(path)
+    replace_whole(_list_path(home, name), text.encode())
 
 
 def _read(name: str, lines: Iterable[str]) -> PageChoice:

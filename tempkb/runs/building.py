@@ -4,6 +4,7 @@ The web UI and the sensors run the same jobs; only here one command runs several
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tempkb.api import open_store
@@ -17,6 +18,7 @@ from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.planning.built import stale_windows
 from tempkb.planning.declaration import Request
 from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
+from tempkb.record import copy_fault, copy_record
 from tempkb.removal import of_dump, remove
 from tempkb.revisions.origins import setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
@@ -40,7 +42,13 @@ def build(request: Request) -> Summary:
         SourceError: there is no dump to build from.
         LockTimeoutError: another program builds the same windows.
     """
-    return past_damage(lambda: _build(claimed(work_of(request))))
+    home = load_home().path
+    mended = copy_fault(home)
+    if mended:
+        copy_record(home)
+    summary = past_damage(lambda: _build(claimed(work_of(request))))
+    summary.notes[:0] = [f"put right: {mended}"] if mended else []
+    return summary
 
 
 def _build(work: Work) -> Summary:
@@ -152,8 +160,8 @@ def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None
 def _withdraw(instance: Any, dump: Dump) -> None:
     """Take a named dump of entities, and what was read of it, out of the home; its files stay."""
     store = open_store()
-    forget_partition(instance, WIKIDATA_JOB, dump.dump_id)
-    remove(store, of_dump(store, dump.dump_id, force=True))
+    forget = partial(forget_partition, instance, WIKIDATA_JOB, dump.dump_id)
+    remove(store, of_dump(store, dump.dump_id, force=True), forget)
     # To those after it, it may have been the first that reached a window.
     for other, day in dump_dates(store.lake).items():
         if dump.date and day > dump.date:

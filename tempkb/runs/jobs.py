@@ -17,7 +17,7 @@ from tempkb.api import open_store
 from tempkb.engine import progress
 from tempkb.errors import StoredDamageError
 from tempkb.failures import innermost
-from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at
+from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, end_dead_runs, runs_going_on
 from tempkb.settings import TYPED_TAG, Home, at_home, load_home
 from tempkb.store.damage import Mended
 from tempkb.store.database import set_aside_in_words as database_in_words
@@ -56,7 +56,7 @@ class Task:
         step: the step that gets what is asked as its configuration.
         tables: that it makes; none for all of the job's.
         is_kept: is told of a key whose run has ended, and whether it ended well; says whether the home knows the key,
-            which Dagster else forgets. None for keys that the home knows before.
+            which Dagster else forgets unless another run needs it. None for keys that the home knows before.
     """
 
     job: str
@@ -147,8 +147,8 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
     try:
         return _rounds(work, found)
     except BaseException:
-        for line in set_aside_in_words(found):
-            sys.stderr.write(visible(at_home(line)) + "\n")
+        for one in found:
+            sys.stderr.write(visible(at_home(str(one))) + "\n")
         raise
 
 
@@ -169,7 +169,7 @@ def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
         if error:
             raise error
         aside = [one for one in open_store().database.set_aside_files() if one not in before]
-        summary.notes[:0] = [*set_aside_in_words(found), *map(database_in_words, aside)]
+        summary.notes[:0] = [*map(str, found), *map(database_in_words, aside)]
         return summary
 
 
@@ -182,22 +182,33 @@ def _set_aside_damaged() -> list[Mended]:
     return mended
 
 
-def set_aside_in_words(mended: Sequence[Mended]) -> list[str]:
-    """Say what was set aside or put right, a line for each fault."""
-    return [str(one) for one in mended]
-
-
 def forget_partition(instance: Any, job_name: str, key: str) -> None:
-    """Take a key out of the set of partitions that a job runs over, in Dagster alone."""
-    instance.delete_dynamic_partition(_partition_set(job_name), key)
+    """Take a key out of the set of partitions that a job runs over, in Dagster alone, unless another run needs it."""
+    if not _is_used(instance, load_home(), key):
+        instance.delete_dynamic_partition(_partition_set(job_name), key)
 
 
 def forget_partitions(home: Home, keys: Mapping[str, Sequence[str]]) -> None:
-    """Let Dagster forget partitions that are about to be removed: their keys by the name of their set."""
+    """Let Dagster forget partitions that are about to be removed: their keys by the name of their set.
+
+    Raises:
+        LockTimeoutError: a run works on it.
+    """
     with dagster_at(home) as instance:
         for name, own in keys.items():
             for key in own:
+                if _is_used(instance, home, key):
+                    raise LockTimeoutError(
+                        f"{key!r} is in use: a run works on it at this moment. It was not removed; wait until that has "
+                        "ended, or end it in the UI, then type the same again"
+                    )
                 instance.delete_dynamic_partition(name, key)
+
+
+def _is_used(instance: Any, home: Home, key: str) -> bool:
+    """Is a run of a partition under way? Without its key in Dagster it would end without what it has done."""
+    end_dead_runs(instance, home)
+    return any(run.tags.get("dagster/partition") == key for run in runs_going_on(instance))
 
 
 def _partition_set(job_name: str) -> str:
@@ -250,7 +261,7 @@ def _notes(result: Any) -> Iterator[str]:
         if "warning" in facts:
             yield str(facts["warning"])
         for name, where in (facts.get("damaged_files") or {}).items():
-            yield f"{name} is damaged: {where}. Every complete {kept} was kept."
+            yield f"{name} is damaged: {where}. Every complete {kept} that could be read was kept."
         if made.asset_key.to_user_string() != "stable_snapshots":
             continue
         if "kept" in facts:

@@ -14,17 +14,21 @@ from tempkb.benchmarks.register import (
     alone,
     benchmark_of,
     built_entry,
+    entry_path,
     held_places,
     is_registered,
     lost_of_release,
     require_whole,
+    strike,
+    told_by_table,
 )
 from tempkb.benchmarks.releases import AnyRelease, create, keep, load
-from tempkb.benchmarks.withdrawal import withdraw_unbuilt
+from tempkb.benchmarks.withdrawal import finish, withdraw_unbuilt
 from tempkb.errors import DesignError
-from tempkb.runs.jobs import Summary, Task, past_damage, set_aside_in_words
+from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.settings import Home, load_home
 from tempkb.store.locks import Patience
+from tempkb.store.store import Store
 
 
 def make(benchmark: Benchmark, name: str, asked: Mapping[str, Any]) -> tuple[AnyRelease, Summary]:
@@ -66,9 +70,29 @@ def finish_release(name: str) -> Summary:
     Raises:
         DesignError: there is none of that name, or another program builds it.
     """
-    home = load_home()
-    benchmark = _benchmark_among(home, name, BENCHMARKS)
-    return build(benchmark, load(home, benchmark, name))
+    store = open_store()
+    restored = _restore(store, name)
+    benchmark = _benchmark_among(store.home, name, BENCHMARKS)
+    summary = build(benchmark, load(store.home, benchmark, name))
+    summary.notes[:0] = restored
+    return summary
+
+
+def _restore(store: Store, name: str) -> list[str]:
+    """Write the entry of a release again from its row in the table of releases, unless it is as that says."""
+    try:
+        benchmark_of(store.home, name)
+        return []
+    except DesignError:
+        told = told_by_table(store.home, name)
+        if told is None:
+            raise
+    with alone(store.home, name, COMMAND, Patience(LOOK)):
+        # What a kill leaves behind this is a row without an entry, which is found again.
+        strike(store.home, name)
+        keep(store.home, benchmark_named(BENCHMARKS, told["benchmark"]).loaded().read_entry(told))
+        finish(store, name)
+    return [f"{entry_path(store.home, name)} was written again from the table of releases"]
 
 
 def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any]) -> Summary:
@@ -129,7 +153,7 @@ def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
     """Build what a release lacks, damaged partitions included; the summary names those that differ from before."""
     store, name = open_store(), release.name
     # Damaged partitions are set aside here, so that the version in which each was frozen is known.
-    aside = set_aside_in_words(store.set_aside_damaged())
+    aside = list(map(str, store.set_aside_damaged()))
     asked = built_entry(home, name)
     lost: set[tuple[str, str]] = set()
     before = held_places(home, name)

@@ -52,9 +52,9 @@ def console(width: int | None = None) -> Screen:
     return Screen(width)
 
 
-def say(line: str) -> None:
+def say(line: str, program: str = "tempkb") -> None:
     """Print a message without wrapping it, with its commands in the form in which they are typed for this home."""
-    click.echo(visible(at_home(line), keep="\n"))
+    click.echo(visible(at_home(line, program), keep="\n"))
 
 
 def headed(head: str, rest: str, style: str = "bold") -> Text:
@@ -132,12 +132,12 @@ def print_next(*commands: str) -> None:
     Args:
         commands: the arguments of `tempkb`; the program's name or path, and the home, are added.
     """
-    name = home_in_front() + _program()
+    name = home_in_front() + program()
     for at, command in enumerate(commands):
         click.echo(visible(f"{'next:' if at == 0 else '     '} {name} {command}", keep="\n"))
 
 
-def _program() -> str:
+def program() -> str:
     """How to call tempkb: by its name, or by its path if no environment is active."""
     return "tempkb" if shutil.which("tempkb") else in_shell(Path(sys.executable).with_name("tempkb"))
 

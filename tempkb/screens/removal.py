@@ -2,6 +2,7 @@
 
 import contextlib
 from collections import Counter
+from functools import partial
 
 import click
 
@@ -10,7 +11,7 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import COMMAND, LOOK, alone
 from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_linker, of_model, of_release, of_windows, remove
-from tempkb.runs.jobs import forget_partitions, set_aside_in_words
+from tempkb.runs.jobs import forget_partitions
 from tempkb.screens.console import console, grid, say
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
@@ -35,8 +36,8 @@ def remove_what(
         raise SettingsError("rm: expected one of --window, --release, --dump, --model and --linker")
     store, out = open_store(), console()
     # What is damaged can be removed like anything else, and must not stand in the way of the rest.
-    for line in set_aside_in_words(store.set_aside_damaged()):
-        say(line)
+    for done in store.set_aside_damaged():
+        say(str(done))
     removal = _find(store, windows, release, dump, model, linker, force=force)
     tables = Counter(table for table, _ in removal.partitions)
     rows = [(table, n, _rows(store, removal, table)) for table, n in tables.items()]
@@ -52,12 +53,10 @@ def remove_what(
     with contextlib.ExitStack() as stack:
         for name in removal.releases:
             stack.enter_context(alone(store.home, name, COMMAND, Patience(LOOK)))
-        # First of all: of a removal that is killed behind this enough is left to type it again.
         releases = dict.fromkeys((one.partition_set for one in BENCHMARKS), removal.releases)
         named = {"dumps": dump, "models": model, "linkers": linker}
         own = {key: [name] if name else [] for key, name in named.items()}
-        forget_partitions(store.home, own | releases)
-        freed = remove(store, removal)
+        freed = remove(store, removal, partial(forget_partitions, store.home, own | releases))
     said = f" and {counted(freed, 'byte')} of dumps" if removal.dumps else ""
     say(f"Removed {counted(len(removal.partitions), 'partition')}{said}. Their files go with: tempkb gc")
 

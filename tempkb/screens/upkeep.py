@@ -5,7 +5,6 @@ import shlex
 from tempkb.api import open_store
 from tempkb.dumps.retention import empty_bin
 from tempkb.errors import SettingsError
-from tempkb.runs.jobs import set_aside_in_words
 from tempkb.screens.again import command_for
 from tempkb.screens.console import say
 from tempkb.screens.failure import fail, tell
@@ -81,8 +80,8 @@ def _existing(patience: Patience | None = None) -> Store:
 
 def _set_aside(store: Store) -> None:
     """Set damaged partitions aside and print them."""
-    for line in set_aside_in_words(store.set_aside_damaged()):
-        tell(line)
+    for one in store.set_aside_damaged():
+        tell(str(one))
 
 
 def _tell_lost(store: Store) -> None:

@@ -13,30 +13,30 @@ from pathlib import Path
 from tempkb.api import open_store
 from tempkb.benchmarks.register import (
     absent_of_release,
-    check_entry,
     is_at_work,
-    is_of_releases,
     lost_of_release,
     partitions_of_release,
     release_names,
     unfinished_releases,
+    unreadable_entries,
 )
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump, verify_notes
 from tempkb.engine import progress
-from tempkb.errors import DesignError, SettingsError, TempkbError
+from tempkb.errors import SettingsError, TempkbError
 from tempkb.linking.checking import VerifiedLinkers, verify_linkers
 from tempkb.linking.known import known_linker
 from tempkb.linking.mending import command_of, mend_in_words
 from tempkb.linking.tables import KINDS, LINKERS
 from tempkb.models.checking import differing_from_said
 from tempkb.models.tables import MODELS
+from tempkb.record import copy_fault
 from tempkb.revisions.losses import lacking_texts
 from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.again import command_for
-from tempkb.screens.console import say
+from tempkb.screens.console import program, say
 from tempkb.screens.failure import tell
 from tempkb.store.comparison import Difference, compare
 from tempkb.store.lake import Lake
@@ -83,12 +83,15 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         if day is None:
             lines += _verify_said(store, chosen, passed)
         dumps = VerifiedDumps()
+        store.require_own_record(one for whole in verified.whole.values() for one in whole)
         if not tables and day is None:
+            lines += [fault for fault in [copy_fault(store.home.path)] if fault]
             lines += _verify_releases(store, unfinished, passed)
             dumps = _verify_dumps(store)
             lines += dumps.faults
     for line in lines:
-        say(line)
+        # As people paste them, whether or not an environment is active.
+        say(line, program())
     _print_end(verified, dumps, len(lines), time.monotonic() - began)
     if lines:
         sys.exit(1)
@@ -102,7 +105,7 @@ def _print_end(verified: Verified, dumps: VerifiedDumps, n_faults: int, seconds:
 
 
 def _verify_lake(store: Store, tables: Sequence[str], since: date | None) -> Verified:
-    with progress.Meter("verifying the lake", bytes_of(store.lake, tables, since), _log) as meter:
+    with progress.Meter("verifying the lake", bytes_of(store.lake, tables, since), tell) as meter:
         return verify_lake(store.lake, tables, since, meter.at)
 
 
@@ -118,8 +121,6 @@ def _unfinished(store: Store) -> dict[str, list[tuple[str, str]]]:
 
 
 def _keys_of_release(lake: Lake, table: Table, name: str) -> list[str]:
-    if not is_of_releases(table):
-        return []
     return [*partitions_of_release(lake, table, name), *lost_of_release(lake, table, name)]
 
 
@@ -228,12 +229,10 @@ def _verify_releases(
 ) -> list[str]:
     """Entries of the register that cannot be read, releases that are not finished, and missing partitions of others."""
     named = passed | {(table, key) for table in store.tables for key in store.lake.lost(table)}
-    lines = []
+    unreadable = unreadable_entries(store.home)
+    lines = list(unreadable.values())
     for name in release_names(store.home):
-        try:
-            check_entry(store.home, name)
-        except DesignError as error:
-            lines.append(str(error))
+        if name in unreadable:
             continue
         if name in unfinished:
             # A release that is being built is not a fault.
@@ -264,7 +263,7 @@ def _verify_linkers(store: Store, verified: Verified) -> list[str]:
     names = [version.partition for version in verified.whole.get(LINKERS.name, ())]
     if not names:
         return []
-    with progress.Meter("verifying linkers", len(names), _log, "linkers") as meter:
+    with progress.Meter("verifying linkers", len(names), tell, "linkers") as meter:
         found = verify_linkers(store.lake, names, meter.at) or VerifiedLinkers()
     verified.files += found.files
     verified.bytes += found.bytes
@@ -312,7 +311,7 @@ def _verify_dumps(store: Store) -> VerifiedDumps:
     read = {row["file_name"]: row["dump_id"] for row in store.read(DUMP_FILES.name).to_pylist()}
     verified.faults += missing_files(store.home.dumps, dumps, read, settings)
     total = sum(file.path.stat().st_size for dump in dumps for file in dump.files if file.path.is_file())
-    with progress.Meter("verifying dumps", total, _log) as meter:
+    with progress.Meter("verifying dumps", total, tell) as meter:
         for dump in dumps:
             written = {}
             if store.lake.current(DUMP_FILES.name, dump.dump_id) is not None:
@@ -343,7 +342,3 @@ def _how(store: Store, table: str, partition: str) -> str:
     if store.tables[table].tells_of_a_run:
         return "It told of one run, and nothing can make it again. Forget it: tempkb gc"
     return f"Build it again: {command_for(store, table, partition)}"
-
-
-def _log(line: str) -> None:
-    tell(line)

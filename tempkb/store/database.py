@@ -557,8 +557,8 @@ def set_aside_in_words(place: Path) -> str:
 def refusal(path: Path, names: Sequence[str]) -> str:
     """Return the message that tables or views of an analyst have names that tempkb needs."""
     return (
-        f"{path} holds {', '.join(names)}, which tempkb did not make and leaves as it is; tempkb publishes under the "
-        "same name, so rename or drop it, then: tempkb publish"
+        f"{path} holds {', '.join(names)}, which tempkb did not make and leaves as it is, though it publishes under "
+        "the same name; rename or drop it, then: tempkb publish"
     )
 
 

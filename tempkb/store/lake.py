@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tempkb.errors import ContractError, StoredDamageError
+from tempkb.record import digest_of
 from tempkb.store.damage import (
     HELD,
     LOST,
@@ -101,6 +102,8 @@ class Version:
     files: tuple[DataFile, ...]
     folder: Path
     sides: tuple[SideFile, ...] = ()
+    record: str = ""
+    """Digest of the home's record under which it was written; empty if there was none, or in earlier versions."""
 
     def paths(self) -> list[Path]:
         """Return the absolute paths of the data files, in key order, for reading; verifies their checksums first.
@@ -526,7 +529,10 @@ class Lake:
         for path in [*draft.iterdir(), draft]:
             _sync(path)
         rows = sum(file.rows for file in files)
-        version = Version(table.name, partition, name, rows, table.fingerprint, tuple(files), folder / name, described)
+        record = digest_of(self.root.parent)
+        version = Version(
+            table.name, partition, name, rows, table.fingerprint, tuple(files), folder / name, described, record
+        )
         # The lock protects a folder that is in place but not yet pointed to from the garbage collector.
         with locked(self._swap_lock):
             current, fault = self.examine(table.name, partition)
@@ -699,6 +705,7 @@ def _replace_pointer(version: Version) -> None:
         "schema": version.schema,
         "files": [asdict(file) for file in version.files],
         "sides": [asdict(side) for side in version.sides],
+        "record": version.record,
     }
     body = json.dumps(content, indent=1).encode()
     folder = version.folder.parent
@@ -742,6 +749,7 @@ def _read_pointer(written: bytes, table: str, partition: str, folder: Path) -> t
             files,
             folder / content["version"],
             sides,
+            content.get("record", ""),
         )
     except (TypeError, KeyError, AttributeError):
         return bad("JSON of another shape")

@@ -69,6 +69,7 @@ def is_begun(path: Path) -> bool:
     """Is there a DuckDB file? An empty file does not count.
 
     Raises:
+        DamagedDatabaseError: its first bytes are damaged.
         DatabaseFileError: there is something else, or it cannot be read.
     """
     if not path.exists():
@@ -80,8 +81,11 @@ def is_begun(path: Path) -> bool:
         raise DatabaseFileError(f"{path} cannot be read: {why}; expected a DuckDB file")
     head = looked.stdout
     if head and head[8:] != _MAGIC:
+        if sum(one != other for one, other in zip(head[8:], _MAGIC, strict=False)) == 1:
+            # No other format begins like this: it is DuckDB's, with a damaged byte.
+            raise DamagedDatabaseError(f"{path}: found a damaged file (bytes 8 to 11 are {head[8:]!r}, not {_MAGIC!r})")
         raise DatabaseFileError(
-            f"{path} is not a DuckDB file; tempkb did not write it and leaves it as it is. Move it away, then: "
+            f"{path} is not a DuckDB file, so tempkb did not write it and leaves it as it is. Move it away, then: "
             "tempkb publish"
         )
     return bool(head)

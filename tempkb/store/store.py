@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tempkb.errors import SettingsError
+from tempkb.record import digest_of
 from tempkb.settings import Home
 from tempkb.store.damage import Fault, Mended
 from tempkb.store.deferring import held_back
@@ -18,7 +19,7 @@ from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
 from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
-from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
+from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Family, Table, View, by_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,6 +44,7 @@ class Store:
         self.lake = Lake(home.lake)
         self.views: Mapping[str, View] = by_name(views)
         self._patience = patience or Patience()
+        self.require_own_record()
 
     @cached_property
     def database(self) -> "Database":
@@ -55,6 +57,28 @@ class Store:
     def claim(self, wiki: str) -> None:
         """Make the home permanently one of `wiki`, if it is not yet."""
         self.home = self.home.claim(wiki)
+
+    def require_own_record(self, versions: "Iterable[Version] | None" = None) -> None:
+        """Refuse a home whose record, if it has one, is another than some versions were written under.
+
+        Args:
+            versions: by default the few of dumps, or all if there is no record.
+
+        Raises:
+            SettingsError: names a version, and what was found and expected.
+        """
+        digest, record = digest_of(self.home.path), self.home.path / "home.toml"
+        if versions is None:
+            tables = [table.name for table in self.tables.values() if not digest or table.family is Family.DUMP]
+            versions = (version for name in tables for version in self.lake.versions(name))
+        for version in versions:
+            if version.record not in ("", digest):
+                found = f"the digest {digest}" if digest else "neither it nor a copy in the lake"
+                raise SettingsError(
+                    f"{record}: found {found}; expected the digest {version.record}, under which {version.table} "
+                    f"{version.partition} was written. Restore that file from a copy of your own, or build anew with "
+                    "another salt in another folder (TEMPKB_HOME=...)"
+                )
 
     def write(
         self,

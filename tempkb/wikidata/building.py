@@ -197,7 +197,7 @@ def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report
                 staging.take(rows)
             before += file.path.stat().st_size
             if tally.reason:
-                log(f"{file.path.name} is damaged: {tally.reason}. Every complete entity was kept.")
+                log(f"{file.path.name} is damaged: {tally.reason}. Every complete entity that could be read was kept.")
     staging.take(rows, everything=True)
     staging.close()
 

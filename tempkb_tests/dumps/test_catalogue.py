@@ -240,7 +240,7 @@ def test_the_same_part_plain_and_packed_is_one_file(tmp_path):
 
 def test_a_broken_note_of_named_files_is_named(tmp_path):
     put(tmp_path, "named/x.json")
-    with pytest.raises(SourceError, match="tempkb did not write this"):
+    with pytest.raises(SourceError, match="not what tempkb wrote"):
         find_dumps(tmp_path)
 
 

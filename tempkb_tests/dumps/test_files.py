@@ -11,7 +11,9 @@ import py7zr
 import pytest
 import zstandard
 
+from tempkb.dumps.catalogue import DumpFile, last_revision
 from tempkb.dumps.files import DamageError, Progress, open_dump
+from tempkb.dumps.looking import look_at
 from tempkb.dumps.sevenzip import SevenZipBrokenError, SevenZipReader
 from tempkb.errors import SourceError
 
@@ -156,6 +158,23 @@ def test_a_reader_of_7z_that_is_left_early_leaves_nothing_running(archive):
         pieces = SevenZipReader(archive, program).pieces(1000)
         next(iter(pieces))
         pieces.close()
+
+
+def test_an_archive_that_needs_more_memory_than_there_is_says_so_and_is_not_called_damaged(tmp_path, monkeypatch):
+    path = tmp_path / "testwiki.xml.7z"
+    with py7zr.SevenZipFile(path, "w") as archive:
+        archive.writestr(TEXT, "x")
+
+    def too_large(_self, _size):
+        raise SevenZipBrokenError("7zz: ERROR: Can't allocate required memory!")
+
+    monkeypatch.setattr(SevenZipReader, "pieces", too_large)
+    said = r"testwiki\.xml\.7z: reading it needs more memory than there is \(7zz: .*use fewer workers"
+    # The look at the beginning, and the one for the last revision of a file without a day in its name.
+    for look in (lambda: look_at(path, "history"), lambda: last_revision([DumpFile(path, "history")])):
+        with pytest.raises(SourceError, match=said) as refused:
+            look()
+        assert not isinstance(refused.value, DamageError)
 
 
 def test_without_any_program_py7zr_reads_and_says_so(tmp_path, archive, monkeypatch):

@@ -117,3 +117,11 @@ def test_a_link_keeps_its_own_name_which_tells_the_day(tmp_path):
     link.symlink_to(target)
     dump = name_dump([link, link])
     assert (dump.dump_id, [file.path for file in dump.files]) == ("testwiki-20220101", [link])
+
+
+def test_of_a_file_that_goes_on_behind_the_look_the_last_byte_of_the_look_is_named(tmp_path):
+    path = tmp_path / "x.xml.bz2"
+    path.write_bytes(bz2.compress(bytes(50_000_000)))
+    assert "holds neither <mediawiki> nor <page> from byte 0 to byte 16777216 (plain bytes);" in refused(
+        path, "history"
+    )

@@ -234,12 +234,39 @@ def test_agrees_with_a_parser_on_any_text_and_comment(edits, size):
 
 def test_an_element_without_end_is_bounded(monkeypatch):
     monkeypatch.setattr(xml, "MAX_ELEMENT_BYTES", 10_000)
+    day, long = "2020-01-02T03:04:05Z", "a" * 50_000
     data = export(
-        page(1, revision(1, "2020-01-02T03:04:05Z")), page(2, revision(2, "2020-01-02T03:04:05Z", "a" * 50_000))
+        page(1, revision(1, day)),
+        page(2, revision(2, day), revision(3, day, long), revision(4, day)),
+        page(3, revision(5, day)),
+        page(4, revision(6, day), title=long),
+        page(5, revision(7, day)),
+        "<!--" + long,
+        page(6, revision(8, day, long)),
     )
     pages, stream = read(data, 1000)
-    assert [head.page_id for head, _ in pages] == [1]
-    assert "longer than" in stream.damages[0].reason
+    assert [head.page_id for head, _ in pages] == [1, 3, 5]
+    told = [(one.reason, one.lost_revisions) for one in stream.damages]
+    assert told == [
+        ("page 2 has an element longer than 0 MB", 3),
+        ("a page without a whole head has an element longer than 0 MB", 1),
+        ("a comment is not closed", 0),
+        ("page 6 has an element longer than 0 MB", 1),
+    ]
+    assert stream.elements == sum(len(revisions) for _, revisions in pages) + sum(lost for _, lost in told)
+
+
+def test_a_hole_is_never_part_of_a_complete_page():
+    pages = [page(n, revision(n, "2020-01-02T03:04:05Z", f"{n} " + "a" * 500)) for n in range(1, 6)]
+    whole = export(*pages)
+    first, second = (whole.index(f"<id>{n}</id>".encode()) for n in (2, 4))
+    # From each place in page 2 to the same place in page 4, so that what is left looks like one page.
+    for at in range(whole.index(b"<title>", first - 60) + 7, whole.index(b"</page>", first), 7):
+        holed = bytearray(whole)
+        holed[at : at + second - first] = bytes(second - first)
+        kept, stream = read(bytes(holed))
+        assert not {head.page_id for head, _ in kept} & {2, 3, 4}, at
+        assert stream.damages
 
 
 def test_several_exports_one_after_another_are_one_history():

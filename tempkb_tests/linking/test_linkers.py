@@ -32,6 +32,7 @@ from tempkb.linking.training.lessons import Course, Lesson
 from tempkb.removal import of_linker, of_release
 from tempkb.runs.jobs import Summary
 from tempkb.screens.again import command_for
+from tempkb.screens.console import program
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.store.drafts import Provenance
@@ -205,7 +206,7 @@ def test_a_release_that_is_removed_names_the_linkers_that_were_trained_on_it(sto
     row = dict.fromkeys(LINKERS.column_names()) | {"linker": "tiny", "kind": "bi-encoder", "release": "r", "cut": A}
     made = pa.Table.from_pylist([row | dict.fromkeys(DIGESTS, "0" * 64) | {"dim": 2}], LINKERS.schema)
     store.write(LINKERS, "tiny", [made], Provenance())
-    monkeypatch.setattr("tempkb.removal.is_registered", lambda _home, _name: True)
+    monkeypatch.setattr("tempkb.removal.release_names", lambda _home: ["q", "r"])
     (note,) = of_release(store, "r").notes
     assert note == (
         "Linkers that were trained on it stay (tiny): they link no mentions of another release of this name; to remove "
@@ -461,7 +462,7 @@ def test_a_damaged_checkpoint_is_verified_like_all_else(store, taught, capsys, t
         assert (end.value.code, total[:13]) == (1, "1 fault found")
         assert re.match(f"linker tiny: {found.format(re.escape(str(folder)))}", line)
         commands = line.partition(" and train it again: ")[2].split(" && ")
-        assert commands[0] == f"{home}tempkb linker rm tiny"
+        assert commands[0] == f"{home}{program()} linker rm tiny"
         assert typed(commands[1].removeprefix(home)) == linker_request("tiny", WORDS)
         print_verification(["mentions"], "")
         capsys.readouterr()

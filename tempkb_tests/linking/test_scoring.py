@@ -536,12 +536,11 @@ def test_rows_keep_the_rules_of_the_table(store, encoder):
 
 def test_with_a_release_go_the_scores_of_its_mentions(store, encoder, monkeypatch):
     link(store)
-    monkeypatch.setattr("tempkb.removal.is_registered", lambda _home, name: name == "r")
+    monkeypatch.setattr("tempkb.removal.release_names", lambda _home: ["r", "r--2022"])
     found = of_release(store, "r").partitions
     assert {key for table, key in found if table == LINKING_SCORES.name} == set(
         store.lake.partitions(LINKING_SCORES.name)
     )
-    monkeypatch.setattr("tempkb.removal.is_registered", lambda _home, _name: True)
     # Its name begins alike.
     assert of_release(store, "r--2022").partitions == []
     # None of it can be asked again, and another release may get its name.

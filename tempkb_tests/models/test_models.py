@@ -154,7 +154,7 @@ def test_what_was_said_of_a_model_survives_the_loss_of_its_row(home_folder, save
         (file,) = home_folder.glob(f"lake/models/{name}/*/part-*.parquet")
         file.write_bytes(file.read_bytes()[:-10])
     lines = run_tempkb(home_folder, "verify", check=False).stdout.splitlines()
-    assert [line.rpartition(" tempkb ")[2] for line in lines[:2]] == ["model add bart", "model add plain"]
+    assert [line.rpartition("tempkb ")[2] for line in lines[:2]] == ["model add bart", "model add plain"]
     # A checkpoint that is named again takes nothing away either.
     model(home_folder, "add", "bart", str(saved("bart")))
     model(home_folder, "add", "plain")
@@ -177,7 +177,7 @@ def test_a_row_that_is_not_what_was_said_is_named_and_written_again(home_folder,
     assert line.startswith(
         "model tiny: found knows_until 2021-01-01 in its row; expected 2020-01-01, as was said when it was added. "
     )
-    assert line.endswith(" tempkb model add tiny")
+    assert line.endswith("tempkb model add tiny")
     assert end.startswith("1 fault found")
     model(home_folder, "add", "tiny")
     assert published(home_folder) == before
@@ -186,7 +186,7 @@ def test_a_row_that_is_not_what_was_said_is_named_and_written_again(home_folder,
     said.write_bytes(whole.replace(b"2020-01-01", b"2022-01-01"))
     line, end = run_tempkb(home_folder, "verify", check=False).stdout.splitlines()
     assert "tiny.json has another content than tempkb wrote" in line
-    assert line.endswith(" tempkb model add tiny")
+    assert line.endswith("tempkb model add tiny")
     assert f": rm {said} && " in line
     said.unlink()
     model(home_folder, "add", "tiny")

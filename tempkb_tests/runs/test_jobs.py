@@ -6,7 +6,8 @@ from unittest import mock
 import pytest
 
 from tempkb.runs import jobs
-from tempkb.runs.jobs import Summary, Task
+from tempkb.runs.jobs import Summary, Task, forget_partition, forget_partitions
+from tempkb.store.locks import LockTimeoutError
 
 
 @pytest.fixture
@@ -50,3 +51,19 @@ def test_a_job_without_partitions_has_no_key_and_nothing_to_ask(ran):
     assert ran == [("run", "j", [], {}, [])]
     assert Task("j").run({}) == Summary()
     assert len(ran) == 1
+
+
+def test_a_key_that_a_run_uses_is_not_forgotten_and_what_would_remove_it_is_refused(load, monkeypatch):
+    home, instance = load(), mock.Mock()
+    monkeypatch.setattr(jobs, "dagster_at", lambda _home: contextlib.nullcontext(instance))
+    monkeypatch.setattr(jobs, "_partition_set", lambda _job: "models")
+    # A run that another begins in the UI, which no command keeps alive.
+    instance.get_runs.return_value = [mock.Mock(tags={"dagster/partition": "used"})]
+    forget_partition(instance, "j", "used")
+    with pytest.raises(LockTimeoutError, match="'used' is in use"):
+        forget_partitions(home, {"dumps": [], "models": ["used"]})
+    assert not instance.delete_dynamic_partition.called
+    instance.get_runs.return_value = []
+    forget_partitions(home, {"dumps": [], "models": ["used"]})
+    forget_partition(instance, "j", "used")
+    assert instance.delete_dynamic_partition.call_args_list == [mock.call("models", "used")] * 2

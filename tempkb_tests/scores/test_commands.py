@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -123,6 +125,54 @@ def test_a_partition_of_models_in_the_ui_adds_the_model_and_scores_it(home, save
     assert len(checks) == 4
     (counted,) = query(home, "SELECT count(*) AS n FROM prompt_scores WHERE model = 'fresh'")
     assert counted["n"] == 25
+
+
+# A command that waits, where it does its work, until others have been typed beside it.
+SLOW = """
+import sys, time
+from pathlib import Path
+from tempkb import cli
+from tempkb.models import assets
+from tempkb.scores import shards
+folder = Path(sys.argv[1])
+def waiting(honest):
+    def work(*arguments):
+        (folder / "begun").touch()
+        while not (folder / "others are done").exists():
+            time.sleep(0.05)
+        return honest(*arguments)
+    return work
+assets.add_model = waiting(assets.add_model)
+shards.Shards.plan = waiting(shards.Shards.plan)
+sys.argv[1:2] = []
+cli.run()
+"""
+
+
+@pytest.mark.slow
+def test_a_command_ends_well_whatever_is_typed_about_the_same_model_meanwhile(home, saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    removal, held = ("model", "rm", "held", "--yes"), "another program builds the same in this home now"
+    (tmp_path / "empty").mkdir()
+    for typed, others in [
+        (("model", "add", "held", str(saved("gpt2"))), {("model", "add", "held", str(tmp_path / "empty")): "no "}),
+        (("score", "held", "--limit", "5"), {("score", "held"): held, removal: held}),
+    ]:
+        moment = tmp_path / typed[0]
+        moment.mkdir()
+        with ThreadPoolExecutor() as beside:
+            first = beside.submit(run_script, SLOW, str(moment), *typed)
+            while not (moment / "begun").exists():
+                time.sleep(0.05)
+            refused = {other: run_tempkb(home, *other, check=False) for other in others}
+            (moment / "others are done").touch()
+            first.result()
+        assert [one.returncode for one in refused.values()] == [1] * len(others)
+        for other, said in others.items():
+            assert said in " ".join(refused[other].stderr.split())
+    assert query(home, "SELECT * FROM prompt_scores WHERE model = 'held'")
+    run_tempkb(home, *removal)
+    assert not query(home, "SELECT * FROM prompt_scores WHERE model = 'held'")
 
 
 @pytest.mark.slow

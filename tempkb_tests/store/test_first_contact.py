@@ -13,9 +13,10 @@ from tempkb.screens.status import print_status
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
-from tempkb.store.opening import DatabaseFileError, NothingPublishedError
+from tempkb.store.opening import DamagedDatabaseError, DatabaseFileError, NothingPublishedError
 from tempkb.store.store import Store
 from tempkb.store.tables import View
+from tempkb_tests.damage import flip
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 
@@ -73,8 +74,8 @@ def of_sqlite(path):
 @pytest.mark.parametrize(
     ("there", "said"),
     [
-        (a_text, "is not a DuckDB file; tempkb did not write it and leaves it as it is"),
-        (of_sqlite, "is not a DuckDB file; tempkb did not write it and leaves it as it is"),
+        (a_text, "is not a DuckDB file, so tempkb did not write it and leaves it as it is"),
+        (of_sqlite, "is not a DuckDB file, so tempkb did not write it and leaves it as it is"),
         (lambda path: path.mkdir(parents=True), "cannot be read: Is a directory; expected a DuckDB file"),
     ],
 )
@@ -91,6 +92,20 @@ def test_another_file_in_its_place_is_told_in_one_line_and_left_as_it_is(store, 
     assert (publication.done, publication.left) == (0, 1)
     assert publication.reason == str(refused.value)
     assert store.database.path.is_dir() or store.database.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("at", range(8, 12))
+def test_a_damaged_bit_in_its_first_bytes_is_damage_and_the_next_publication_makes_it_again(store, at):
+    store.write(TOWNS, "north", [towns("north", 2)], Provenance())
+    store.publish()
+    flip(store.database.path, at)
+    with pytest.raises(DamagedDatabaseError, match="found a damaged file .*: tempkb publish, which moves the damaged"):
+        run_query("FROM towns", None, None)
+    publication = store.publish()
+    assert (publication.done, publication.left) == (1, 0)
+    assert "was set aside as " in publication.set_aside
+    assert rows(store, "SELECT count(*) FROM towns") == [(2,)]
+    assert [path.name for path in store.database.set_aside_files()] == ["tempkb.duckdb.damaged-1"]
 
 
 def test_the_file_has_its_books_from_the_moment_it_appears(store):

@@ -10,6 +10,7 @@ from typing import Any
 
 from tempkb.linking.inputs import EntityText, MentionText
 from tempkb.linking.training.recipe import Recipe
+from tempkb.store.damage import replace_whole
 
 CHECKPOINT, COURSE = "checkpoint", "course.json"
 """What is in the folder of a lesson at the end: the encoder, and how its training went."""
@@ -61,7 +62,7 @@ class Lesson:
 
     def write(self, folder: Path) -> None:
         """Write it into a folder; it is there whole or not at all."""
-        _write_whole(folder / _LESSON, canonical(asdict(self)))
+        replace_whole(folder / _LESSON, canonical(asdict(self)).encode())
 
     @classmethod
     def with_key(cls, folder: Path, key: str) -> "Lesson | None":
@@ -112,7 +113,7 @@ class Course:
 
     def write(self, folder: Path) -> None:
         """Write it into the folder of its lesson; it is there whole or not at all."""
-        _write_whole(folder / COURSE, json.dumps(asdict(self), indent=1) + "\n")
+        replace_whole(folder / COURSE, json.dumps(asdict(self), indent=1).encode() + b"\n")
 
     @classmethod
     def read(cls, folder: Path) -> "Course":
@@ -127,12 +128,6 @@ class Course:
         except _UNREADABLE:
             return False
         return True
-
-
-def _write_whole(path: Path, text: str) -> None:
-    draft = path.with_name(f"{path.name}.draft")
-    draft.write_text(text, "utf-8")
-    draft.replace(path)
 
 
 def _examples(found: Sequence[dict[str, Any]]) -> tuple[Example, ...]:
