@@ -29,6 +29,8 @@ from tempkb.store.opening import (
     ReadersError,
     connected,
     is_begun,
+    is_too_new,
+    make_file,
     note_of,
     noted_damage,
 )
@@ -39,6 +41,7 @@ from tempkb.store.swapping import (
     copied,
     draft_of,
     held_for_reading,
+    made_again,
     mend,
     move_aside,
     numbered,
@@ -310,7 +313,13 @@ class Database:
     def _publish(self, patience: Patience, *, may_copy: bool) -> Publication:
         try:
             with self._updating(self.path, patience) as connection:
-                return self._bring_up_to_date(connection, self._due(connection))
+                publication = self._bring_up_to_date(connection, self._due(connection))
+                is_done = not (may_copy and is_too_new(connection))
+            if not is_done:
+                with held_for_reading(self.path):
+                    self._publish_to_copy(patience)
+                old_files(self.path)
+            return publication
         except ReadersError as error:
             if not may_copy:
                 raise LockTimeoutError(
@@ -322,7 +331,8 @@ class Database:
             # What this process has open may be an earlier file.
             if not is_here:
                 with connected(self.path, Patience(0), read_only=True) as connection:
-                    if self._has_books(connection) and not self._lacks(due := self._due(connection)):
+                    is_whole = self._has_books(connection) and not is_too_new(connection)
+                    if is_whole and not self._lacks(due := self._due(connection)):
                         return due.publication(self.path)
             return self._publish_to_copy(patience)
 
@@ -336,6 +346,7 @@ class Database:
             except DamagedDatabaseError as error:
                 note_of(draft).unlink(missing_ok=True)
                 raise DamagedDatabaseError(error.found.replace(str(draft), str(self.path))) from None
+            made_again(self.path)
             put_in_place(self.path, draft)
             return publication
 
@@ -386,6 +397,8 @@ class Database:
     def _begin(self, patience: Patience) -> None:
         """Make the file elsewhere, with its bookkeeping tables, and move it in, so that nobody sees half a file."""
         draft = draft_of(self.path)
+        draft.unlink(missing_ok=True)
+        make_file(draft)
         with connected(draft, patience, read_only=False) as connection, _transaction(connection):
             _make_books(connection)
         if self.path.exists():

@@ -18,9 +18,13 @@ import duckdb
 from tempkb.errors import TempkbError
 from tempkb.store.damage import replace_whole
 from tempkb.store.locks import LockTimeoutError, Patience
+from tempkb.store.quoting import literal
 
 # Bytes 8 to 11 of every DuckDB file. DuckDB would fetch an extension for other files, so it does not get them.
 _MAGIC = b"DUCK"
+# The storage version of our files: programs with DuckDB 1.4, which has long-term support, or a later one read it, and
+# refuse the default of 2.0.
+_STORAGE = "v1.4.0"
 # What DuckDB says of a file that another process, or this one, has open.
 _HELD = re.compile(r"could not set lock|different configuration", re.IGNORECASE)
 # Of these, what it says if all that keeps us from writing are readers.
@@ -132,6 +136,34 @@ def connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[du
         raise
     finally:
         connection.close()
+
+
+def make_file(path: Path) -> None:
+    """Make an empty DuckDB file that programs with older versions can read, too."""
+    with duckdb.connect() as memory:
+        memory.execute(f"ATTACH {literal(str(path))} AS made (STORAGE_VERSION '{_STORAGE}')")
+
+
+def is_too_new(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Has an open file a storage version that programs with older versions of DuckDB refuse?"""
+    query = "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = current_database()"
+    found, ours = (
+        [int(number) for number in re.findall(r"\d+", version)]
+        for version in (connection.execute(query).fetchall()[0][0], _STORAGE)
+    )
+    return found > ours
+
+
+def copy_all(path: Path, target: Path) -> None:
+    """Copy all that a DuckDB file holds, also what analysts made, to a new file of `make_file`.
+
+    Raises:
+        duckdb.Error: somebody's table has a type that the storage version lacks.
+    """
+    make_file(target)
+    with duckdb.connect() as memory:
+        memory.execute(f"ATTACH {literal(str(path))} AS held (READ_ONLY); ATTACH {literal(str(target))} AS made")
+        memory.execute("COPY FROM DATABASE held TO made")
 
 
 def noted_damage(path: Path) -> str:

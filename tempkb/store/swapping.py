@@ -1,6 +1,7 @@
 """Replaces the DuckDB file while readers have it open: a copy of it is changed and then moved into its place.
 
     tempkb.duckdb.draft    the copy, with what the write-ahead log held
+    tempkb.duckdb.again    what the copy holds in a storage version that older clients read
     tempkb.duckdb.old-N    the file that was replaced, with its log, for as long as readers have it open
 
 All of this happens under the lock of the publication. Meanwhile nobody can write to the file, because a process of its
@@ -16,9 +17,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
+
 from tempkb.errors import TempkbError
 from tempkb.store.locks import LockTimeoutError, Patience
-from tempkb.store.opening import connected
+from tempkb.store.opening import connected, copy_all, is_too_new
 
 # Ends as soon as we close its standard input, or die.
 _HOLD = """
@@ -84,7 +87,21 @@ def copied(path: Path) -> Iterator[Path]:
                 )
         yield draft
     finally:
-        _delete(draft)
+        _delete_drafts(path)
+
+
+def made_again(path: Path) -> None:
+    """Make a copy again in the storage version of new files, if it has a later one.
+
+    It stays as it is if somebody's table in it has a type that the older version lacks.
+    """
+    draft, again = draft_of(path), _again_of(path)
+    with connected(draft, Patience(0), read_only=True) as connection:
+        if not is_too_new(connection):
+            return
+    with contextlib.suppress(duckdb.Error):
+        copy_all(draft, again)
+        again.replace(draft)
 
 
 def put_in_place(path: Path, draft: Path) -> None:
@@ -130,7 +147,7 @@ def mend(path: Path) -> Path | None:
             for log, place in back.items():
                 log.rename(place)
         _delete(old)
-    _delete(draft)
+    _delete_drafts(path)
     return kept
 
 
@@ -154,6 +171,10 @@ def move_aside(path: Path, kind: str) -> Path:
 def draft_of(path: Path) -> Path:
     """Return the place where a file is prepared that will be moved to `path`."""
     return path.with_name(f"{path.name}.draft")
+
+
+def _again_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.again")
 
 
 def numbered(path: Path, kind: str) -> list[Path]:
@@ -186,6 +207,12 @@ def _is_open(old: Path) -> bool:
     return (
         subprocess.run([sys.executable, "-P", "-c", _TAKE, str(old)], capture_output=True, check=False).returncode != 0
     )
+
+
+def _delete_drafts(path: Path) -> None:
+    """Delete the copy of a DuckDB file, if it was not moved, and what it was to be replaced by."""
+    for one in (draft_of(path), _again_of(path)):
+        _delete(one)
 
 
 def _delete(path: Path) -> None:

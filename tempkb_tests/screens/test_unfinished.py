@@ -14,6 +14,7 @@ from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main
 from tempkb.runs import releases as release_runs
 from tempkb.runs.jobs import Summary
+from tempkb.screens.console import program
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.settings import load_home
@@ -61,7 +62,7 @@ def test_verify_names_a_release_whose_run_was_killed_and_not_each_partition_of_i
     said = capsys.readouterr().out.splitlines()
     assert said[-2] == (
         "release mine: not finished, since a run of it was killed: 2 partitions of it are built; expected all of "
-        f"it. Finish it: TEMPKB_HOME={home_folder} tempkb release finish mine"
+        f"it. Finish it: TEMPKB_HOME={home_folder} {program()} release finish mine"
     )
     assert not [line for line in said[:-2] if "mine" in line]
     assert len([line for line in said if "whole.2022-01-01: found no rows" in line]) == 2

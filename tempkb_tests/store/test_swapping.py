@@ -1,5 +1,6 @@
 """People have the DuckDB file open while tempkb publishes: readers get in nobody's way, and writers lose nothing."""
 
+import contextlib
 import dataclasses
 import signal
 import subprocess
@@ -116,6 +117,45 @@ def test_a_view_that_is_to_be_made_again_is_made_while_somebody_reads(published)
     with analyst(published.database.path):
         assert Store(load_home(), [TOWNS], Patience(1.0), [large]).publish().left == 0
         assert ask(published.database.path, "SELECT count(*) FROM large_towns") == "[(5,)]"
+
+
+def make_newer(path):
+    """Give a file the storage version of DuckDB 2.0, as earlier versions of tempkb made it."""
+    newer = path.with_suffix(".newer")
+    with duckdb.connect() as memory:
+        memory.execute(f"ATTACH '{path}' AS old (READ_ONLY); ATTACH '{newer}' AS new; COPY FROM DATABASE old TO new")
+    newer.replace(path)
+
+
+def storage_of(path):
+    return ask(path, "SELECT tags['storage_version'] FROM duckdb_databases() WHERE path IS NOT NULL")
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_file_that_older_clients_refuse_is_made_again_with_what_analysts_have(published, is_read):
+    path = published.database.path
+    assert storage_of(path) == "[('v1.4.0+',)]"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE VIEW few AS SELECT n FROM notes WHERE n < 3; CREATE MACRO twice(x) AS 2 * x")
+    make_newer(path)
+    assert storage_of(path) == "[('v2.0.0+',)]"
+    with analyst(path) if is_read else contextlib.nullcontext():
+        assert (published.publish().done, storage_of(path)) == (1, "[('v1.4.0+',)]")
+    assert ask(path, COUNT) == str(NEW)
+    assert ask(path, "SELECT count(*), twice(max(n)) FROM few") == "[(3, 4)]"
+    with mock.patch.object(database, "copied", side_effect=AssertionError):
+        assert published.publish().left == 0
+    assert beside(path) == [".lock"]
+
+
+def test_a_table_with_a_type_that_older_clients_lack_keeps_the_file_as_it_is(published):
+    path = published.database.path
+    make_newer(path)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE mine AS SELECT 1::VARIANT AS v")
+    assert (published.publish().left, storage_of(path)) == (0, "[('v2.0.0+',)]")
+    assert (ask(path, COUNT), ask(path, "SELECT count(*) FROM mine")) == (str(NEW), "[(1,)]")
+    assert beside(path) == [".lock"]
 
 
 def test_somebody_who_writes_is_never_swapped_under_and_everybody_is_told(published, capsys):
