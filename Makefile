@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test tests slow check audit docs ui bench real gpu soak unchanged clean
+.PHONY: help demo dev test tests slow check audit docs wheel ui bench real gpu soak unchanged clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -53,6 +53,9 @@ audit: $(READY_DEV) ## look up known vulnerabilities of the pinned versions; nee
 
 docs: $(READY_DEV) ## write the parts of docs/ that follow from the declarations
 	$(BIN)/python -m tempkb_tests.docs
+
+wheel: $(READY_DEV) ## build the wheel, install it in a bare environment, and use it from an empty folder; part of make slow
+	$(BIN)/python -m pytest -q -m slow tempkb_tests/test_wheel.py
 
 ui: $(READY) ## Dagster's web UI for the demo home (or TEMPKB_HOME), on localhost
 	$(BIN)/tempkb ui

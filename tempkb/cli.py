@@ -87,7 +87,7 @@ def main() -> None:
 
     All data of one wiki is in a home, a folder that TEMPKB_HOME names (by
     default data/demo). Settings are TEMPKB_* variables or lines of
-    tempkb.toml in the home; docs/settings.md lists them.
+    tempkb.toml in the home; tempkb docs settings lists them.
 
     \b
     Examples:
@@ -401,6 +401,10 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> No
     """
     if is_all and (second or (seed, pages, quarters) != _DEMO_WORLD):
         raise click.UsageError("--all builds the first dump of the default world; leave out the other options")
+    if is_all:
+        from tempkb.linking.extra import require_extra
+
+        require_extra("demo --all: training linkers")
     from tempkb.demo.world import write_demo
 
     for path in write_demo(seed, pages, quarters, second=second):
@@ -427,6 +431,21 @@ def _run_steps() -> None:
             # again, which took a tenth of the whole time.
             collect()
             freeze()
+
+
+@main.command()
+@click.argument("page", default="")
+def docs(page: str) -> None:
+    """Print a PAGE of the documentation, or list the pages.
+
+    \b
+    Examples:
+      tempkb docs
+      tempkb docs results
+    """
+    from tempkb.screens.pages import list_pages, print_page
+
+    print_page(page) if page else list_pages()
 
 
 @main.group(cls=_Releases)

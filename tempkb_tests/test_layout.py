@@ -278,6 +278,7 @@ def test_the_top_level_holds_what_it_should():
         "docs",
         ".gitignore",
         "CITATION.cff",
+        "NOTICE",
         "CHANGELOG.md",
     }
     assert [name for name in told if name.startswith("data/")] == ["data/README.md"]

@@ -57,7 +57,7 @@ def knows(
     model prefer the new object, and how well does it predict spans about entities that were
     born in the window? Each is compared with the model's own level three years earlier, or,
     in a release that is too young for that, in the first period with which it can be.
-    Where the data cannot tell, it says so. docs/results.md explains every figure.
+    Where the data cannot tell, it says so. tempkb docs results explains every figure.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
 
     First changes of facts, with the object that came and the one that left; then items with
     the names that are accepted. What it names and what that is worth was computed by tempkb
-    results. docs/results.md explains every figure.
+    results. tempkb docs results explains every figure.
 
     \b
     Examples:
@@ -149,7 +149,7 @@ def linking(
 
     The tables and figures of TempEL's paper, from scores that are stored: accuracy by the
     snapshot of training and of test for continual and new entities, its change over time,
-    and what training on the snapshot of the test is worth. docs/linking.md explains every
+    and what training on the snapshot of the test is worth. tempkb docs linking explains every
     figure.
 
     \b

@@ -295,8 +295,7 @@ def _import_ray() -> Any:
         return importlib.import_module("ray")
     except ModuleNotFoundError:
         raise SettingsError(
-            'engine: "ray" needs the package ray; install the extra ray in the clone of tempkb: '
-            'python -m pip install -e ".[ray]"'
+            'engine: "ray" needs the package ray; install the extra ray: pip install "tempkb[ray]"'
         ) from None
 
 
@@ -328,7 +327,7 @@ def _no_ray(address: str, error: Exception) -> str:
     if not address:
         return f"engine ray: Ray did not start on this machine ({error}); use the engine local"
     return (
-        f"ray_address: no usable Ray cluster answers at {address!r} ({error}). Start one (docs/scaling.md "
+        f"ray_address: no usable Ray cluster answers at {address!r} ({error}). Start one (tempkb docs scaling "
         "has the steps), or leave ray_address empty for Ray on this machine alone."
     )
 

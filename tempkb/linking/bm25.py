@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tempkb.errors import SettingsError
+from tempkb.linking.extra import require_extra
 from tempkb.linking.searching import DECIMALS
 from tempkb.linking.words import words_of
 
@@ -50,13 +50,9 @@ class Bm25:
         Raises:
             SettingsError: the package bm25s is not installed.
         """
-        try:
-            import bm25s
-        except ImportError:
-            raise SettingsError(
-                "linker bm25: needs the package bm25s; install the extra linking in the clone of tempkb: "
-                'python -m pip install -e ".[linking]"'
-            ) from None
+        require_extra("linker bm25", ("bm25s",))
+        import bm25s
+
         self.version = str(bm25s.__version__)
         self._page_ids = page_ids
         numbers: dict[str, int] = {}

@@ -4,13 +4,13 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tempkb.errors import ModelError, SettingsError
+from tempkb.linking.extra import require_extra
 from tempkb.linking.known import known_linker
 from tempkb.linking.mending import KNOWN, TRAINING
 from tempkb.linking.requests import AddRequest, TrainRequest
@@ -29,7 +29,6 @@ Row = dict[str, Any]
 Log = Callable[[str], None]
 
 _CARD, _KEY = "README.md", "lesson_sha256"
-_EXTRA = ("sentence_transformers", "datasets", "accelerate")
 _BOUND = ("kind", "release", "cut", "seed", "preset", "base", "recipe", "trained_from")
 # What differs between the linkers of one recipe.
 _DATA = ("examples_sha256", "base_sha256", "negatives_of", "negatives_sha256")
@@ -66,7 +65,7 @@ def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
 
     what = f"linker {request.linker!r}"
     recipe = recipe_of(what, request.preset, request.base, request.settings)
-    _require_extra(what)
+    require_extra(f"{what}: training")
     held = known_linker(store.lake, request.linker)
     if held is not None:
         with store.lake.staging() as folder:
@@ -270,14 +269,6 @@ def _base(name: str) -> tuple[str, str]:
     weights, _ = weight_files(name, folder)
     others = [folder / file for file in ("config.json", *TOKENIZER_FILES)]
     return str(folder), digest_of_all([*weights, *(file for file in others if file.is_file())])
-
-
-def _require_extra(what: str) -> None:
-    if absent := [name for name in _EXTRA if find_spec(name) is None]:
-        raise SettingsError(
-            f"{what}: training needs {', '.join(absent)}, which {'are' if len(absent) > 1 else 'is'} not installed. "
-            'Install the extra linking in the clone of tempkb: python -m pip install -e ".[linking]"'
-        )
 
 
 def _n_gpus(request: TrainRequest) -> int:

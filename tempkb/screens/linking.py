@@ -52,7 +52,7 @@ def print_linking(
         "Cells are per cent of test mentions whose entity is among the first k candidates, averaged over seeds; a year "
         "or month stands for the snapshot of its first day; [brackets]: trained on the snapshot of the test; on a "
         "terminal green is better and red is worse than there. Intervals are 95 %, clustered by entity, and count "
-        "seeds of training where there are several. docs/linking.md explains each figure."
+        "seeds of training where there are several. tempkb docs linking explains each figure."
     )
     if csv_file:
         write_file(csv_file, as_csv(every).encode())

@@ -62,8 +62,8 @@ def print_plan(*, wikidata: bool) -> None:
     if is_bare:
         say(
             f"Nothing is built, and no dump is here. Put dumps into {home.dumps} as Wikimedia lays them out "
-            "(docs/operations.md), or name their files: tempkb build --all --dump FILE, or say where to fetch them: "
-            "TEMPKB_WIKI=simplewiki TEMPKB_MIRROR=https://dumps.wikimedia.org TEMPKB_CONTACT=me@example.org "
+            "(tempkb docs operations), or name their files: tempkb build --all --dump FILE, or say where to fetch "
+            "them: TEMPKB_WIKI=simplewiki TEMPKB_MIRROR=https://dumps.wikimedia.org TEMPKB_CONTACT=me@example.org "
             "tempkb plan --no-wikidata"
         )
     elif not lines and not outlook.nothing:
@@ -161,7 +161,7 @@ def _print_needs(home: Home, lines: Sequence[Line]) -> None:
         f"In all {_size(staying)} of disk, and up to {_size(drafts)} more while it builds; {_size(free)} are free. "
         f"Times are for {_rate(home) / 1e6:g} MB/s of download "
         f"({limit}), and for measured rates of building on {counted(home.settings.workers, 'worker')}: see "
-        "docs/scaling.md. Sizes inside dumps are estimated from those of the files."
+        "tempkb docs scaling. Sizes inside dumps are estimated from those of the files."
     )
     if needed > free:
         raise SourceError(

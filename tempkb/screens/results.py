@@ -76,8 +76,8 @@ def print_knowledge(
         "(above 1: the window is harder); detectable: the smallest difference that these items would show with a "
         "probability of 80 %; rank: the places that the items allow (none: as controls, if the earlier level is not "
         "clearly above that of objects of which the model cannot know); verdict: whether the model knows more or less "
-        "of the window than of the earlier period. Intervals are 95 %, clustered by subject or entity. docs/results.md "
-        "explains each figure."
+        "of the window than of the earlier period. Intervals are 95 %, clustered by subject or entity. tempkb "
+        "docs results explains each figure."
     )
     _write(known, csv_file, latex_file, picture)
 

@@ -1,24 +1,11 @@
 """The words of the demo world are complete: packaged, named in the README, and read without a slip."""
 
 import re
-import tomllib
-from pathlib import Path
 
 import pytest
 
-import tempkb
 from tempkb.demo.pages import Clock, quarters
 from tempkb.demo.words import DATA
-
-PACKAGE = Path(tempkb.__file__).parent
-
-
-def test_all_files_beside_the_code_are_packaged():
-    settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
-    patterns = settings["tool"]["setuptools"]["package-data"]["tempkb"]
-    files = {path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc", ".md")}
-    assert set(DATA.iterdir()) < files
-    assert [path for path in files if not any(path.match(pattern) for pattern in patterns)] == []
 
 
 def test_the_readme_names_all_files_of_words():

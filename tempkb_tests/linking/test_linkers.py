@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from tempkb.api import open_store
 from tempkb.cli import main
 from tempkb.errors import ModelError, SettingsError
-from tempkb.linking import linkers
+from tempkb.linking import extra
 from tempkb.linking.encoders import load_encoder
 from tempkb.linking.inputs import EntityText, MentionText
 from tempkb.linking.known import known_linker
@@ -312,9 +312,9 @@ def test_a_base_that_is_not_there_is_refused(store, monkeypatch):
 
 
 def test_without_the_extra_training_says_how_it_is_installed(store, monkeypatch):
-    monkeypatch.setattr(linkers, "find_spec", lambda name: None if name == "datasets" else name)
+    monkeypatch.setattr(extra, "find_spec", lambda name: None if name == "datasets" else name)
     with pytest.raises(
-        SettingsError, match=r'training needs datasets, which is not .* python -m pip install -e "\.\[linking\]"'
+        SettingsError, match=r'training needs datasets, which is not .* pip install "tempkb\[linking\]"$'
     ):
         train(store)
 

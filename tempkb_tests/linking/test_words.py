@@ -85,5 +85,5 @@ def test_bm25_of_documents_without_words():
 
 def test_bm25_needs_its_package(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "bm25s", None)
-    with pytest.raises(SettingsError, match=r'install the extra .* pip install -e "\.\[linking\]"'):
+    with pytest.raises(SettingsError, match=r'install the extra linking: pip install "tempkb\[linking\]"$'):
         Bm25(np.array([1]), ["a"])

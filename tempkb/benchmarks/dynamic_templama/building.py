@@ -80,7 +80,7 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise SettingsError("counting tokens needs the package tokenizers: pip install tokenizers") from None
+        raise SettingsError('counting tokens needs the extra bert: pip install "tempkb[bert]"') from None
     try:
         read = Tokenizer.from_file(str(tokenizer))
         digest = hashlib.sha256(tokenizer.read_bytes()).hexdigest()

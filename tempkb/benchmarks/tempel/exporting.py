@@ -101,7 +101,7 @@ def _tokenizer(path: Path) -> Pieces:
         from tokenizers import Tokenizer
         from tokenizers.implementations import BertWordPieceTokenizer  # type: ignore[attr-defined]
     except ImportError:
-        raise SettingsError("--tokenizer needs the package tokenizers: pip install tokenizers") from None
+        raise SettingsError('--tokenizer needs the extra bert: pip install "tempkb[bert]"') from None
     try:
         read = BertWordPieceTokenizer(str(path)) if path.suffix == ".txt" else Tokenizer.from_file(str(path))
     except Exception as error:  # noqa: BLE001 - the library raises plain exceptions of its own

@@ -1,0 +1,122 @@
+"""tempkb as others install it: the wheel in a bare environment, used from an empty folder, without a clone."""
+
+import socket
+import subprocess
+import sys
+import tarfile
+import time
+import urllib.request
+import zipfile
+from contextlib import closing
+from pathlib import Path
+from urllib.error import URLError
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.slow
+
+
+def files_of_git(*folders):
+    listed = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, check=True, capture_output=True, text=True)
+    return set(listed.stdout.splitlines())
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The source distribution, and the wheel that was made from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run([sys.executable, "-m", "build", "--outdir", folder, ROOT], check=True, capture_output=True)
+    (source,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return source, wheel
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory):
+    """The program in an environment with what users need and no extra."""
+    place = tmp_path_factory.mktemp("bare") / "environment"
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt"]
+    subprocess.run([*pip, built[1]], check=True)
+    return place / "bin" / "tempkb"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An empty folder, in which a small demo is made by and by."""
+    return tmp_path_factory.mktemp("elsewhere")
+
+
+def run(program, folder, *arguments, code=0):
+    """Run the installed tempkb in a folder, without any variable of ours."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    done = subprocess.run([program, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_both_are_complete_and_say_under_which_licences_they_are(built):
+    source, wheel = built
+    with tarfile.open(source) as opened:
+        there = {name.partition("/")[2] for name in opened.getnames()}
+    assert files_of_git() - {one for one in files_of_git() if one.startswith(".ci/")} <= there
+    with zipfile.ZipFile(wheel) as opened:
+        there = set(opened.namelist())
+        (name,) = (one for one in there if one.endswith(".dist-info/METADATA"))
+        metadata = opened.read(name).decode()
+    pages = {f"tempkb/{one}" for one in files_of_git("docs")}
+    assert files_of_git("tempkb") | pages <= there
+    assert {Path(one).name for one in there if "/licenses/" in one} == {"LICENSE", "NOTICE"}
+    assert "License-Expression: Apache-2.0 AND CC-BY-4.0" in metadata
+    assert "](docs/" not in metadata
+    assert "](https://github.com/tempkb/tempkb/blob/main/docs/results.md)" in metadata
+
+
+def test_help_and_pages_need_no_clone(installed, folder):
+    assert "tempkb docs settings lists them" in " ".join(run(installed, folder, "--help").split())
+    assert "results       How to read the results" in run(installed, folder, "docs")
+    assert run(installed, folder, "docs", "results") == (ROOT / "docs/results.md").read_text("utf-8")
+    assert "docs nope: no such page; there: architecture, " in run(installed, folder, "docs", "nope", code=1)
+
+
+def test_what_the_whole_demo_needs_is_asked_first(installed, folder):
+    said = run(installed, folder, "demo", "--all", code=1)
+    assert "bm25s, sentence_transformers, datasets, accelerate, which are not installed" in said
+    assert said.endswith('pip install "tempkb[linking]"\n')
+    assert list(folder.iterdir()) == []
+
+
+def test_a_small_demo_from_an_empty_folder(installed, folder):
+    run(installed, folder, "demo", "--pages", "250", "--quarters", "8")
+    run(installed, folder, "build")
+    assert "stable_snapshots" in run(installed, folder, "tables")
+    assert int(run(installed, folder, "sql", "SELECT count(*) FROM mentions", "--csv").split()[-1]) > 1000
+    run(installed, folder, "release", "tempel", "2022-01-01", "--preset", "small", "--name", "mine")
+    assert run(installed, folder, "release", "export", "mine", "exports") == f"wrote {Path('exports/mine')}\n"
+
+
+def test_the_ui_opens(installed, folder):
+    with closing(socket.socket()) as asked:
+        asked.bind(("127.0.0.1", 0))
+        port = asked.getsockname()[1]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    ui = subprocess.Popen(
+        [installed, "ui", "--port", str(port)], cwd=folder, env=environment, stdout=subprocess.DEVNULL
+    )
+    try:
+        assert page_at(f"http://127.0.0.1:{port}/").startswith("<!doctype html>")
+    finally:
+        ui.terminate()
+        ui.wait(60)
+
+
+def page_at(address):
+    """What is at an address within a minute and a half."""
+    for _ in range(180):
+        try:
+            with urllib.request.urlopen(address) as page:
+                return page.read().decode().lower()
+        except URLError:
+            time.sleep(0.5)
+    raise AssertionError(f"{address} did not answer")
