@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from tempkb.api import open_store
 from tempkb.cli import main
 from tempkb.errors import ModelError, SettingsError
-from tempkb.linking import extra
+from tempkb.linking import extra, linkers
 from tempkb.linking.encoders import load_encoder
 from tempkb.linking.inputs import EntityText, MentionText
 from tempkb.linking.known import known_linker
