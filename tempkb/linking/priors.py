@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tempkb.errors import ContractError
 from tempkb.mentions.tables import MENTION_PRIORS
+from tempkb.revisions.windows import not_built
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
@@ -30,10 +30,7 @@ def priors_at(store: Store, cut: date) -> Version:
     window = window_ending(cut, store.home.settings.granularity)
     version = store.lake.current(MENTION_PRIORS.name, window.key)
     if version is None:
-        raise ContractError(
-            f"{MENTION_PRIORS.name} of the window {window.label}, which ends at snapshot {cut}, is not built; build it "
-            f"first: tempkb build --windows {window.start}..{window.end}"
-        )
+        raise not_built(store, MENTION_PRIORS.name, cut)
     return version
 
 

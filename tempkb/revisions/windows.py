@@ -1,11 +1,30 @@
-"""The windows that are built. Separate from planning, which also looks at dumps."""
+"""The windows that are built, and what to do about one that is not."""
 
+from datetime import date
+
+from tempkb.errors import ContractError
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.store import Store
-from tempkb.windows import Window, window_of_key
+from tempkb.windows import Window, window_ending, window_of_key
 
 
 def read_windows(store: Store) -> list[Window]:
     """Return the windows that have a snapshot, oldest first."""
     granularity = store.home.settings.granularity
     return [window_of_key(key, granularity) for key in store.lake.partitions(STABLE_SNAPSHOTS.name)]
+
+
+def not_built(store: Store, table: str, cut: date) -> ContractError:
+    """Return the error about a table that lacks the window of a cut: how to build it, or why it cannot be built."""
+    # A window that is there is not planned, and who finds it needs no dumps.
+    from tempkb.revisions.plans import plan_windows
+
+    first = store.home.settings.first_window
+    window = window_ending(cut, store.home.settings.granularity)
+    answer = f"build it first: tempkb build --windows {window.start}..{window.end}"
+    if window.start < first:
+        answer = f"the home's windows begin on {first} (first_window), so only later snapshots can be built"
+    elif window not in read_windows(store):
+        _, _, missing = plan_windows(store.home, [window])
+        answer = missing.get(window.key, answer)
+    return ContractError(f"{table} of the window {window.label}, which ends at snapshot {cut}, is not built; {answer}")

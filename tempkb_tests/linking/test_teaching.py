@@ -254,12 +254,12 @@ def test_a_course_that_cannot_be_read_is_learnt_again(tmp_path, monkeypatch, cut
 
 
 def test_a_full_disk_leaves_no_part_of_a_course(tmp_path, monkeypatch):
-    def write_some(path, text, *_):
-        with path.open("w") as file:
-            file.write(text[:3])
+    def write_some(path, data):
+        with path.open("wb") as file:
+            file.write(data[:3])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", write_some)
+    monkeypatch.setattr(Path, "write_bytes", write_some)
     with pytest.raises(OSError, match="No space left"):
         Course(1, ((1, 0.5),), ()).write(tmp_path)
     assert not (tmp_path / "course.json").exists()

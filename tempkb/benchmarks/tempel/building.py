@@ -38,6 +38,7 @@ from tempkb.mentions.building import holds_winners, require_all_texts
 from tempkb.mentions.resolution import view_files
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.revisions.windows import not_built
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking, spilling_to
@@ -404,10 +405,7 @@ class _Builder:
         window = window_ending(cut, self.store.home.settings.granularity)
         version = self.store.lake.current(table.name, window.key)
         if version is None:
-            raise ContractError(
-                f"{table.name} of the window {window.label}, which ends at snapshot {cut}, is not built; "
-                f"build it first: tempkb build --windows {window.start}..{window.end}"
-            )
+            raise not_built(self.store, table.name, cut)
         return version
 
     def _inputs(self, cut: date) -> dict[str, str]:

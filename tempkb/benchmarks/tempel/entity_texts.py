@@ -25,6 +25,7 @@ from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.resolution import view_files
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.revisions.windows import not_built
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to
@@ -125,10 +126,7 @@ def _view_default(store: Store, connection: duckdb.DuckDBPyConnection, cut: date
     window = window_ending(cut, store.home.settings.granularity)
     snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
     if snapshot is None:
-        raise ContractError(
-            f"{STABLE_SNAPSHOTS.name} of the window {window.label}, which ends at snapshot {cut}, is not built; "
-            f"build it first: tempkb build --windows {window.start}..{window.end}"
-        )
+        raise not_built(store, STABLE_SNAPSHOTS.name, cut)
     view_files(connection, "snapshot", snapshot.paths())
     _view_texts(store, connection, cut)
     design = Design((cut,))

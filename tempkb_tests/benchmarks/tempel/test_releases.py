@@ -350,10 +350,16 @@ def test_what_cannot_be_extended_or_balanced_is_refused(released):
         balanced(load(store.home, TEMPEL, "r"))
     with pytest.raises(DesignError, match="a name has lower-case letters"):
         make_release(name="../r")
-    with pytest.raises(
-        ContractError, match="ends at snapshot 2025-01-01, is not built; build it first: tempkb build --windows"
-    ):
-        make_release(name="late", cuts=(*CUTS, date(2025, 1, 1)))
+    # Neither could the window be built: no dump reaches the one, and the other is before the first.
+    for cut, why in [
+        (date(2025, 1, 1), "its cut 2025-01-01 is after the end of demowiki-20240101 .2024-01-01.; add a dump"),
+        (
+            date(2013, 1, 1),
+            "the home's windows begin on 2021-01-01 .first_window., so only later snapshots can be built",
+        ),
+    ]:
+        with pytest.raises(ContractError, match=f"ends at snapshot {cut}, is not built; {why}"):
+            make_release(name="other", cuts=tuple(sorted((*CUTS, cut))))
     with pytest.raises(DesignError, match="stable_interval: the design says 86400 seconds"):
         make_release(name="short", stable_interval="86400")
 
