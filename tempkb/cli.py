@@ -16,7 +16,7 @@ from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
 from tempkb.commands.models import model
 from tempkb.commands.results import answers, knows, linking, results
-from tempkb.commands.scores import generate, score
+from tempkb.commands.scores import generate, score, scores
 from tempkb.planning.declaration import Request
 from tempkb.screens.failure import end, leave, prepare_streams
 from tempkb.settings import TYPED_TAG
@@ -456,6 +456,7 @@ def release() -> None:
 main.add_command(model)
 main.add_command(score)
 main.add_command(generate)
+main.add_command(scores)
 main.add_command(linker)
 main.add_command(link)
 main.add_command(index)

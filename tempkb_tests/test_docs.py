@@ -273,7 +273,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE))
         | {one.name for one in CONTRASTS}
         # Checks, a model of spaCy's, columns of views, fields of the released files.
-        | {"chunker_is_spacy", "newest_window_is_recent", "en_core_web_sm"}
+        | {"lm_eval", "lm_eval_rows", "chunker_is_spacy", "newest_window_is_recent", "en_core_web_sm"}
         | {"known_from", "known_to", "most_recent_answer", "most_frequent_answer"}
         | {"days_after", "origin_day", "statement_is_known", "ppl_2021", "ppl_micro", "ppl_example"}
         | {"mean_of_models", "mean_of_seeds", "change_of_later_models", "seed_error"}

@@ -99,6 +99,8 @@ SHARED_BY_BENCHMARKS = {
     "linkable",
     "export_folder",
     "exporting",
+    "lm_eval",
+    "lm_eval_rows",
     "loading",
     "methods",
     "plots",

@@ -63,6 +63,14 @@ class Measurement:
         return f"count_{self.table.name}"
 
 
+LM_EVAL = Option(
+    "lm_eval",
+    "Adds tasks of lm-evaluation-harness, whose logs tempkb scores import reads (not of TempEL).",
+    default=False,
+)
+"""The option of an export that adds the tasks of `Methods.lm_eval`."""
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """A benchmark.

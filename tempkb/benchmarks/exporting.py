@@ -1,11 +1,14 @@
 """Exports a release to a folder: files of the released layout, tables as Parquet, design, card and checksums."""
 
+import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark
 from tempkb.benchmarks.card import render
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
+from tempkb.benchmarks.lm_eval import write_tasks
 from tempkb.benchmarks.loading import write_config
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import require_whole
@@ -42,6 +45,8 @@ def export_release(
     with export_folder(target, "an export", (DESIGN, CARD)) as out:
         methods.files(store, release, out, given)
         loadables = [found for one in methods.configs for found in write_config(store, release, out, one)]
+        if given.get(LM_EVAL.name):
+            write_tasks(store, release, digest_of(store, methods.partitions(release)), methods.lm_eval, out)
         left = {table.name for table in benchmark.derived} | {one.folder for one in methods.configs}
         for table, keys in methods.partitions(release).items():
             for key in keys if table not in left else ():
@@ -49,6 +54,13 @@ def export_release(
         out.write_text(DESIGN, json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
         out.write_text(CARD, render(release.name, methods.card(store, release, given), loadables))
     return target
+
+
+def digest_of(store: Store, partitions: Mapping[str, Sequence[str]]) -> str:
+    """Return a hash of the rows of a release, of which each version names those of a partition."""
+    versions = [store.lake.versions(table, keys) for table, keys in partitions.items()]
+    named = [(one.table, one.partition, one.version) for some in versions for one in some]
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()
 
 
 def _write_table(store: Store, out: ExportFolder, table: str, key: str, day: str) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.card import Card
 from tempkb.benchmarks.export_folder import ExportFolder
+from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import Config
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import AnyRelease, Design
@@ -130,6 +131,7 @@ class Methods:
         measures: the step of each measurement, by the measurement's name.
         acts: the function of each action, by the action's name; it returns a release made from one that is built.
         configs: the tables of the export that `datasets.load_dataset` gives by split, the default first.
+        lm_eval: the tasks of lm-evaluation-harness that are exported with `--lm-eval`.
     """
 
     design: Callable[[Store, Options], Design]
@@ -142,3 +144,4 @@ class Methods:
     measures: Mapping[str, Step] = field(default_factory=dict)
     acts: Mapping[str, Callable[[Store, Any, Options], AnyRelease]] = field(default_factory=dict)
     configs: tuple[Config, ...] = ()
+    lm_eval: tuple[LmEvalTask, ...] = ()

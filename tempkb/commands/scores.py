@@ -1,12 +1,14 @@
-"""The commands `tempkb score` and `tempkb generate`. All else is imported when it runs."""
+"""The commands `tempkb score`, `tempkb generate` and `tempkb scores`. All else is imported when it runs."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from tempkb.commands.declared import close, options, words_typed
 from tempkb.generations.requests import GenerateRequest
+from tempkb.models.declaration import ModelRequest
 from tempkb.scores.requests import AskRequest, ScoreRequest
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -72,3 +74,38 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
     words = words_typed(asked)
     answered, summary = ask(SAID, (*names, *models), words, is_all=is_all)
     close(summary, print_generations, answered, words)
+
+
+@click.group()
+def scores() -> None:
+    """Import what models gave in another program."""
+
+
+@scores.command("import")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...", type=click.Path(path_type=Path))
+@click.option("--model", required=True, metavar="NAME", help="The model that was run: one of the home, or a new name.")
+@options(ModelRequest, "knows_until")
+def import_(logs: tuple[Path, ...], model: str, knows_until: str) -> None:
+    """Import LOGs of samples that lm-evaluation-harness wrote, or folders with such logs.
+
+    The tasks are those that tempkb release export NAME FOLDER --lm-eval writes. What the
+    model gave becomes rows of prompt_scores and generations, under scorers and decoders
+    whose names end with lm_eval. A log of other releases or texts, or of a part of a task,
+    is refused. The same again changes nothing.
+
+    \b
+    Examples:
+      tempkb release export demo-quarters exports --lm-eval
+      lm_eval run --model hf --model_args pretrained=gpt2,logits_cache=False \\
+          --include_path exports --tasks demo-quarters --log_samples --output_path logs
+      tempkb scores import logs --model gpt2 --knows-until 2018-01-01
+    """
+    from tempkb.api import open_store
+    from tempkb.benchmarks.declared import BENCHMARKS
+    from tempkb.generations.importing import import_logs
+    from tempkb.models.requests import request_of
+    from tempkb.screens.scores import print_imported
+
+    store = open_store()
+    until = request_of(model, words_typed({"checkpoint": model, "knows_until": knows_until})).knows_until
+    print_imported(import_logs(store, BENCHMARKS, logs, model, until), model)

@@ -41,7 +41,7 @@ GENERATIONS = Table(
         Column("raw_text", STRING, "all that the model gave, as decoded; null if it was not asked", is_bulk=True),
         Column("log_prob_nats", FLOAT64, "natural logarithm of the probability of all tokens it said"),
         Column("score", FLOAT64, "what ranks rest on: the mean log-probability of a token, or the mean logit; or null"),
-        Column("n_tokens", INT32, "number of tokens that it said; null if it was not asked"),
+        Column("n_tokens", INT32, "number of tokens that it said; null if it was not asked here"),
         Column(
             "token_ids",
             list_of(INT32),

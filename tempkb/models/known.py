@@ -5,7 +5,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tempkb.errors import SettingsError
-from tempkb.models.tables import MODELS, READY
+from tempkb.models.tables import MODELS, NOT_LOADED
 from tempkb.options import Words
 from tempkb.store.lake import Lake
 from tempkb.store.memory import declared_rows
@@ -30,7 +30,7 @@ def unusable_models(lake: Lake) -> dict[str, str]:
     return {
         name: f"model {name!r}: its checkpoint could not be used: {reason.rstrip('.')}; once it can, add it again: "
         f"tempkb model add {name}"
-        for name, reason in ((row["model"], row["reason"]) for row in known_models(lake) if row["status"] != READY)
+        for name, reason in ((row["model"], row["reason"]) for row in known_models(lake) if row["status"] == NOT_LOADED)
     }
 
 

@@ -3,7 +3,7 @@
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import DATE, INT64, STRING
 
-READY, NOT_LOADED = "ready", "not_loaded"
+READY, NOT_LOADED, ELSEWHERE = "ready", "not_loaded", "elsewhere"
 NAME_PATTERN = "[a-z0-9][a-z0-9._]*(-[a-z0-9._]+)*"
 """What a model's name looks like. Two hyphens in a row separate a model from a scorer in the names of partitions."""
 
@@ -28,8 +28,12 @@ MODELS = Table(
         ),
         Column("knows_certainly_until", DATE, "day before which its training texts certainly reach; null if unknown"),
         Column("knows_possibly_until", DATE, "day from which on none of its training texts is; null if unknown"),
-        Column("status", STRING, "ready, or not_loaded if the checkpoint could not be used"),
-        Column("reason", STRING, "why the checkpoint could not be used; null if the model is ready"),
+        Column(
+            "status",
+            STRING,
+            "ready; not_loaded: the checkpoint could not be used; elsewhere: it was run elsewhere",
+        ),
+        Column("reason", STRING, "why the model cannot be asked here; null if it is ready"),
     ),
     key=("model",),
     family=Family.MODEL,
@@ -41,7 +45,7 @@ MODELS = Table(
             "a name has lower-case letters, digits, dots, underscores and single hyphens",
             f"NOT regexp_full_match(model, '{NAME_PATTERN}')",
         ),
-        Rule("known_status", "status is ready or not_loaded", "status NOT IN ('ready', 'not_loaded')"),
+        Rule("known_status", "the status has a known value", "status NOT IN ('ready', 'not_loaded', 'elsewhere')"),
         Rule(
             "other_status_has_a_reason",
             "a model that is not ready has a reason, and one that is ready has none",

@@ -14,7 +14,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Aggregate
 from tempkb.models.known import known_models, unusable_models
-from tempkb.models.tables import READY
+from tempkb.models.tables import NOT_LOADED
 from tempkb.results.answering import Answers
 from tempkb.results.questions import Flags, Floats, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
@@ -71,7 +71,7 @@ def passed_over(store: Store) -> list[str]:
 
 
 def _ready_models(store: Store) -> dict[str, dict[str, Any]]:
-    return {row["model"]: row for row in known_models(store.lake) if row["status"] == READY}
+    return {row["model"]: row for row in known_models(store.lake) if row["status"] != NOT_LOADED}
 
 
 def releases_asked(store: Store) -> list[str]:
@@ -326,7 +326,7 @@ def read_levels_by_window(store: Store) -> list[dict[str, Any]]:
         SELECT g.benchmark, g.release, g.aggregate, g.model, m.family, g.scorer, g.window_start, g.value, g.low, g.high,
                g.n_clusters, m.knows_certainly_until, m.knows_possibly_until
         FROM scores_by_gap AS g JOIN models AS m USING (model)
-        WHERE m.status = 'ready' AND ({wanted}) ORDER BY ALL
+        WHERE m.status <> 'not_loaded' AND ({wanted}) ORDER BY ALL
         """,
         "scores_by_gap",
         "models",

@@ -118,7 +118,9 @@ def export(name: str, folder: Path, asked: Mapping[str, Any]) -> Path:
     """
     store = open_store()
     able = [one for one in BENCHMARKS if set(asked) <= {option.name for option in one.export_options}]
-    benchmark = _benchmark_among(store.home, name, able, "".join(f" with --{option}" for option in asked))
+    benchmark = _benchmark_among(
+        store.home, name, able, "".join(f" with --{option.replace('_', '-')}" for option in asked)
+    )
     return export_release(store, benchmark, load(store.home, benchmark, name), folder, asked)
 
 

@@ -13,7 +13,7 @@ from tempkb.generations.kind import SAID
 from tempkb.models.families import TRAITS
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.requests import request_of as model_request
-from tempkb.models.tables import READY
+from tempkb.models.tables import ELSEWHERE, READY
 from tempkb.options import Words
 from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.runs.models import add
@@ -44,6 +44,9 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
     known = known_models(store.lake)
     families = {row["model"]: row["family"] for row in known if row["status"] == READY}
     unusable = unusable_models(store.lake)
+    for row in known:
+        if row["status"] == ELSEWHERE and row["model"] in asked:
+            raise SettingsError(f"model {row['model']!r}: cannot be asked here: {row['reason']}")
     if bool(asked) == is_all:
         raise SettingsError(f"{kind.command}: expected names of models, or --all for all models of the home")
     if is_all and not families:

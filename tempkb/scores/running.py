@@ -131,7 +131,7 @@ def _ready(store: Store, name: str) -> dict[str, Any]:
             f"model {name!r}: no such model; there: {there}. Add it first: tempkb model add {name} CHECKPOINT"
         )
     if row["status"] != READY:
-        raise ModelError(f"model {name!r}: its checkpoint could not be used: {row['reason']}")
+        raise ModelError(f"model {name!r}: cannot be asked here: {row['reason']}")
     return row
 
 

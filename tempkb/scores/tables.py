@@ -7,6 +7,8 @@ from tempkb.store.types import FLOAT64, INT32, INT64, STRING, list_of
 STATUSES = ("scored", "too_long", "not_alignable", "not_finite", "no_left_context")
 SEPARATOR = "--"
 """Between a model and a scorer in the name of a partition; names of models do not contain it."""
+IMPORTED = ".lm_eval"
+"""How names of scorers and decoders end whose answers lm-evaluation-harness gave, in place of a number type."""
 
 PROMPT_SCORES = Table(
     name="prompt_scores",
@@ -14,7 +16,11 @@ PROMPT_SCORES = Table(
     columns=(
         Column("prompt_id", STRING, "prompt; its text is in the table of prompts of each release that has it"),
         Column("model", STRING, "name of the model"),
-        Column("scorer", STRING, "family, template, version and number type, such as causal.span-1.f32"),
+        Column(
+            "scorer",
+            STRING,
+            "family, template, version and number type, such as causal.span-1.f32; or lm_eval: imported",
+        ),
         Column(
             "status",
             STRING,
@@ -27,7 +33,7 @@ PROMPT_SCORES = Table(
         Column(
             "n_tokens",
             INT32,
-            "number of tokens over which it is the sum; null if the model was not asked; 0 if the target is "
+            "number of tokens over which it is the sum; null if the model was not asked here; 0 if the target is "
             "not_alignable also where its own period ends the sentence",
         ),
         Column("n_chars", INT32, "number of characters for which they stand, in code points; null if it was not asked"),
@@ -51,7 +57,8 @@ PROMPT_SCORES = Table(
         Rule(
             "scored_has_a_score",
             "a prompt that is scored has a log-probability of at least one token, and no other prompt has one",
-            "(status = 'scored') <> (log_prob_nats IS NOT NULL AND coalesce(n_tokens, 0) > 0)",
+            "(status = 'scored') <> "
+            f"(log_prob_nats IS NOT NULL AND coalesce(n_tokens > 0, ends_with(scorer, '{IMPORTED}')))",
         ),
         Rule(
             "a_value_for_each_token",
@@ -72,6 +79,11 @@ def partition_of(model: str, scorer: str) -> str:
 def drafts_of(kind: str, model: str) -> str:
     """Return the name of the folder of drafts of the runs that ask a model for answers of a kind, such as scores."""
     return f"{RESUMABLE}{kind}-{model}"
+
+
+def is_imported(partition: str) -> bool:
+    """Return whether answers of a partition come from another program, so that no run of ours can give them again."""
+    return partition.endswith(IMPORTED)
 
 
 def model_of(partition: str) -> str:

@@ -5,7 +5,7 @@ from tempkb.generations.kind import KINDS
 from tempkb.linking.mending import command_without_row, commands_of_scores
 from tempkb.linking.tables import LINKERS, linker_of
 from tempkb.models.tables import MODELS
-from tempkb.scores.tables import model_of
+from tempkb.scores.tables import is_imported, model_of
 from tempkb.settings import Home
 from tempkb.store.said import readable_said
 from tempkb.store.store import Store
@@ -20,7 +20,7 @@ def command_for(store: Store, table: str, partition: str) -> str:
         return command_without_row(store.home.linkers, partition)
     family = store.tables[table].family
     if family is Family.MODEL:
-        return _of_answers(store.home, table, model_of(partition))
+        return _import(model_of(partition)) if is_imported(partition) else _of_answers(store.home, table, partition)
     if family is Family.LINKER:
         return commands_of_scores(store.home.linkers, linker_of(partition))
     return to_build_again(store.tables[table], partition)
@@ -29,10 +29,18 @@ def command_for(store: Store, table: str, partition: str) -> str:
 def _of_model(store: Store, name: str) -> str:
     is_known = readable_said(store.home.checkpoints, name).words or name in dict(store.home.settings.models)
     is_known = is_known or store.lake.current(MODELS.name, name) is not None
+    imported = (key for kind in KINDS for key in store.lake.keys(kind.table.name) if is_imported(key))
+    if not is_known and name in map(model_of, imported):
+        return _import(name)
     return f"tempkb model add {name}" + ("" if is_known else " CHECKPOINT")
 
 
-def _of_answers(home: Home, table: str, model: str) -> str:
+def _import(model: str) -> str:
+    return f"tempkb scores import LOG --model {model}"
+
+
+def _of_answers(home: Home, table: str, partition: str) -> str:
+    model = model_of(partition)
     (kind,) = (one for one in KINDS if one.table.name == table)
     asked = getattr(readable_said(home.checkpoints, model), kind.noted)
     return " && ".join(kind.command_of(model, words) for words in asked) or f"tempkb {kind.command} {model}"

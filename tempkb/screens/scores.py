@@ -11,6 +11,7 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.dynamic_templama.preferences import SCORED_CHANGES, preferences
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
+from tempkb.generations.importing import Imported
 from tempkb.models.known import known_models
 from tempkb.options import Words
 from tempkb.results.currency import are_due
@@ -104,6 +105,19 @@ def print_scores(models: Sequence[str], words: Words) -> None:
     if due := are_due(store, (KNOWLEDGE.name, KNOWS.name)):
         say(due)
     print_next("knows", *(f'sql "FROM {view} LIMIT 5"' for view in views))
+
+
+def print_imported(imported: Sequence[Imported], model: str) -> None:
+    """Print what was imported of a model, and publish it."""
+    store = open_store()
+    publication = store.publish()
+    rows = [(one.kind.table.name, one.partition, n, status) for one in imported for status, n in one.by_status.items()]
+    console().print(grid(("table", "partition", "rows", "status"), rows, title="imported"))
+    if publication.left:
+        say(publication.reason)
+    if due := are_due(store, (KNOWLEDGE.name, KNOWS.name)):
+        say(due)
+    print_next("results", f"knows --models {model}")
 
 
 def _print_preferences(store: Store, condition: str, windows: tuple[date, date] | None, days: Sequence[date]) -> None:

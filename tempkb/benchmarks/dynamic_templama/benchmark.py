@@ -1,6 +1,6 @@
 """Declares DynamicTempLAMA: queries about facts by quarter, and their changes."""
 
-from tempkb.benchmarks.benchmark import Benchmark, Measurement
+from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark, Measurement
 from tempkb.benchmarks.dynamic_templama.reading import PROMPTING, READING
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, TABLES
 from tempkb.benchmarks.dynamic_templama.views import VIEWS
@@ -37,6 +37,7 @@ DYNAMIC_TEMPLAMA = Benchmark(
             view="dynamic_templama_token_losses",
         ),
     ),
+    export_options=(LM_EVAL,),
     prompting=PROMPTING,
     reading=READING,
 )

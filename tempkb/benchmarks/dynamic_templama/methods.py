@@ -9,6 +9,7 @@ import pyarrow as pa
 from tempkb.benchmarks.dynamic_templama.building import build_changes, count_tokens
 from tempkb.benchmarks.dynamic_templama.card import changes_in_words
 from tempkb.benchmarks.dynamic_templama.checking import OF_CHANGES
+from tempkb.benchmarks.dynamic_templama.reading import PROMPTING
 from tempkb.benchmarks.dynamic_templama.tables import (
     ANSWER_TOKENS,
     ARRIVALS,
@@ -28,6 +29,7 @@ from tempkb.benchmarks.fact_queries.life import (
     spells_step,
     window_partitions,
 )
+from tempkb.benchmarks.fact_queries.lm_eval import tasks_of
 from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
@@ -179,6 +181,7 @@ METHODS = Methods(
     ),
     files=write_files(DYNAMIC_TEMPLAMA_QUERIES),
     configs=configs_of(_TABLES),
+    lm_eval=tasks_of(_TABLES, PROMPTING),
     card=card_of("DynamicTempLAMA", DYNAMIC_TEMPLAMA_QUERIES, changes_in_words),
     closing=_closing,
     measures={"tokens": _TOKENS_STEP},

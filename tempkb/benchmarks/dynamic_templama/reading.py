@@ -45,6 +45,7 @@ _CHANGES = f"""
         SELECT s.release, s.model, s.scorer, s.split, o.window_start, o.change, s.subject_id AS cluster,
                -s.log_prob_nats AS nats, s.n_tokens
         FROM ({_OBJECTS_IN_WINDOWS}) AS o JOIN scores AS s USING (release, subject_id, relation, object_id)
+        WHERE s.n_tokens > 0
     )
 """
 _SUMS_OF_TOKENS = f"""

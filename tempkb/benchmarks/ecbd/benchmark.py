@@ -1,6 +1,6 @@
 """Declares ECBD: cloze sentences about entities by their date of origin."""
 
-from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark
 from tempkb.benchmarks.ecbd.reading import PROMPTING, READING
 from tempkb.benchmarks.ecbd.tables import ECBD_PROMPTS, TABLES
 from tempkb.benchmarks.ecbd.views import VIEWS
@@ -29,6 +29,7 @@ ECBD = Benchmark(
         "ecbd 2022-01-01..2024-01-01 --set min_words=300 --set noun_chunker=spacy",
         "ecbd 2017-01-01..2022-01-01 --dump-id none --popular creak/train.json",
     ),
+    export_options=(LM_EVAL,),
     prompting=PROMPTING,
     reading=READING,
 )

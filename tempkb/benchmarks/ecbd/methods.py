@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from tempkb.benchmarks.ecbd.design import Design, make_design
 from tempkb.benchmarks.ecbd.exporting import YEAR, write_files
 from tempkb.benchmarks.ecbd.plots import items_by_window, plot_categories, plot_windows
 from tempkb.benchmarks.ecbd.prompts import write_prompts
+from tempkb.benchmarks.ecbd.reading import PROMPTING
 from tempkb.benchmarks.ecbd.releases import Release, read_entry
 from tempkb.benchmarks.ecbd.tables import (
     ECBD_CLOZE,
@@ -22,6 +24,7 @@ from tempkb.benchmarks.ecbd.tables import (
     ECBD_SENTENCES,
     TABLES,
 )
+from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import config_of_table
 from tempkb.benchmarks.methods import (
     Built,
@@ -178,6 +181,21 @@ _PROMPTS_STEP = Step(
     shows_of_prompts(ECBD_PROMPTS),
 )
 
+
+def _spans(variant: str, store: Store, release: Release) -> pa.Table:
+    """The spans that causal models are asked for in a variant: those that something precedes."""
+    with asking() as connection:
+        view_files(connection, "prompts", store.lake.files(ECBD_PROMPTS.name, [release.name]))
+        return connection.sql(
+            """
+            SELECT '' AS date, item_id, cluster_id AS subject_id, split, [prompt_id] AS prompt_ids, left_context,
+                   right_context, target
+            FROM prompts WHERE variant = $variant AND trim(left_context) <> '' ORDER BY item_id, target_id
+            """,
+            params={"variant": variant},
+        ).to_arrow_table()
+
+
 METHODS = Methods(
     design=_design,
     read_entry=read_entry,
@@ -187,4 +205,5 @@ METHODS = Methods(
     card=card_of,
     closing=_closing,
     configs=(config_of_table("cloze", ECBD_CLOZE, "a sentence with one masked span", "split", YEAR),),
+    lm_eval=tuple(LmEvalTask(one, "loglikelihood", partial(_spans, one)) for one in PROMPTING.defaults),
 )

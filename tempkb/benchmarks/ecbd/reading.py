@@ -25,14 +25,14 @@ PROMPTING = Prompting(
 _ALL_YEARS = "0"
 _ORIGINAL = "original"
 
-# `nats` is the mean negative log-probability of a token.
+# `nats` is the mean negative log-probability of a token; imported scores do not say how many there are.
 _CLOZE_SCORES = f"""
     SELECT p.release, s.model, s.scorer, p.variant, p.split, c.subset, c.span_kind, p.cluster_id AS cluster,
            p.item_id, p.window_start AS origin_from, c.origin_granularity, p.prompt_id,
            -s.log_prob_nats / s.n_tokens AS nats
     FROM {ECBD_PROMPTS.name} AS p JOIN {SCORES} AS s USING (prompt_id)
     JOIN {ECBD_CLOZE.name} AS c ON c.release = p.release AND c.cloze_id = p.item_id
-    WHERE s.status = 'scored'
+    WHERE s.status = 'scored' AND s.n_tokens > 0
 """
 _CLOZE_TABLES = (ECBD_PROMPTS.name, ECBD_CLOZE.name, SCORES)
 
@@ -197,7 +197,7 @@ _SENTENCES = Part(
            -s.log_prob_nats / s.n_tokens AS nats
     FROM {ECBD_PROMPTS.name} AS p JOIN {SCORES} AS s USING (prompt_id)
     JOIN {ECBD_CLOZE.name} AS c ON c.release = p.release AND c.cloze_id = p.item_id
-    WHERE s.status = 'scored' AND p.variant = 'original' AND c.entity_id IS NOT NULL
+    WHERE s.status = 'scored' AND s.n_tokens > 0 AND p.variant = 'original' AND c.entity_id IS NOT NULL
       AND ({PROMPTING.is_by_own_template})
     """,
     (ECBD_PROMPTS.name, ECBD_CLOZE.name),
@@ -224,7 +224,8 @@ _AGGREGATE = Aggregate(
     FROM ecbd_scores AS s
     JOIN {ECBD_CLOZE.name} AS c ON c.release = s.release AND c.cloze_id = s.item_id
     LEFT JOIN leak_free_items AS f ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id
-    WHERE s.status = 'scored' AND s.variant = 'original' AND s.split = 'test' AND c.origin_from IS NOT NULL
+    WHERE s.status = 'scored' AND s.n_tokens > 0 AND s.variant = 'original' AND s.split = 'test'
+        AND c.origin_from IS NOT NULL
         AND s.release = {{release}}
     """,
     reasons=f"""

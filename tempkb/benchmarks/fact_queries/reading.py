@@ -69,7 +69,7 @@ def facts_of(queries: Table, prompting: Prompting) -> Part:
                -s.log_prob_nats AS nats, s.n_tokens
         FROM {prompts} AS p JOIN {SCORES} AS s USING (prompt_id)
         JOIN {queries.name} AS q ON q.release = p.release AND q.query_id = p.item_id
-        WHERE s.status = 'scored' AND p.role = 'current' AND p.variant IN ('undated', 'object_last')
+        WHERE s.status = 'scored' AND s.n_tokens > 0 AND p.role = 'current' AND p.variant IN ('undated', 'object_last')
           AND q.template_no = 1 AND ({prompting.is_by_own_template})
         """,
         (queries.name, prompts),

@@ -1,6 +1,6 @@
 """Declares TempLAMA: queries about facts by year."""
 
-from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark
 from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
 from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED
 from tempkb.benchmarks.templama.reading import PROMPTING, READING
@@ -23,6 +23,7 @@ TEMPLAMA = Benchmark(
         "templama 2010-01-01..2021-01-01 --preset paper --name templama-2010s",
         "templama 2021-01-01..2024-01-01 --templates mine.csv --set answers=certain",
     ),
+    export_options=(LM_EVAL,),
     prompting=PROMPTING,
     reading=READING,
 )

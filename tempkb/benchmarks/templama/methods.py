@@ -16,6 +16,7 @@ from tempkb.benchmarks.fact_queries.life import (
     spells_step,
     window_partitions,
 )
+from tempkb.benchmarks.fact_queries.lm_eval import tasks_of
 from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
@@ -24,6 +25,7 @@ from tempkb.benchmarks.prompt_steps import are_current
 from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS, OF_FUTURE_RELATIONS
 from tempkb.benchmarks.templama.future_prompts import future_prompts
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
+from tempkb.benchmarks.templama.reading import PROMPTING
 from tempkb.benchmarks.templama.tables import FUTURE, FUTURE_RELATION_QUERIES, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
 from tempkb.errors import ContractError
 from tempkb.store.drafts import Provenance
@@ -89,6 +91,7 @@ METHODS = Methods(
     steps=(spells_step(TEMPLAMA), queries_step(TEMPLAMA_QUERIES, "TempLAMA"), _FUTURE, _PROMPTS),
     files=write_files(TEMPLAMA_QUERIES),
     configs=configs_of(_TABLES),
+    lm_eval=tasks_of(_TABLES, PROMPTING),
     card=card_of("TempLAMA", TEMPLAMA_QUERIES),
     closing=lambda store, release: closing_of(store, release, TEMPLAMA_QUERIES),
 )

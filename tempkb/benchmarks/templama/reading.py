@@ -28,7 +28,8 @@ _SUMS_OF_ANSWERS = f"""
         FROM {TEMPLAMA_PROMPTS.name} AS p JOIN {SCORES} AS s USING (prompt_id)
         ANTI JOIN (SELECT release, query_id FROM {TEMPLAMA_QUERIES.name} WHERE template_no > 1) AS q
             ON q.release = p.release AND q.query_id = p.item_id
-        WHERE s.status = 'scored' AND p.role = 'current' AND p.variant IN ('undated', 'object_last', 'dated')
+        WHERE s.status = 'scored' AND s.n_tokens > 0 AND p.role = 'current'
+            AND p.variant IN ('undated', 'object_last', 'dated')
     ), counted AS (
         FROM scored
         UNION ALL BY NAME

@@ -1,0 +1,144 @@
+"""Writes a release as tasks of lm-evaluation-harness: YAML files, their rows beside them, and what reads these.
+
+https://github.com/EleutherAI/lm-evaluation-harness, version 0.4.13. Each row has the `prompt_ids` of what is asked and
+the digest of the release, by which `tempkb scores import` finds what a log of samples is about.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tempkb.benchmarks.export_folder import ExportFolder
+from tempkb.benchmarks.releases import AnyRelease
+from tempkb.store.store import Store
+from tempkb.store.types import INT32, INT64, STRING, ColumnType, list_of
+
+Output = Literal["multiple_choice", "generate_until", "loglikelihood"]
+OUTPUTS: tuple[Output, ...] = get_args(Output)
+FOLDER = "lm_eval"
+"""Where the tasks are in an export."""
+_ROWS = Path(__file__).with_name("lm_eval_rows.py")
+_VERSION = 1  # of the tasks; what they ask in another version is something else
+
+_ABOUT: Mapping[str, ColumnType] = {
+    "release": STRING,
+    "digest": STRING,
+    "task": STRING,
+    "n_rows": INT64,
+    "date": STRING,
+    "item_id": STRING,
+    "subject_id": STRING,
+    "split": STRING,
+    "prompt_ids": list_of(STRING),
+    "left_context": STRING,
+    "right_context": STRING,
+}
+_ASKED: Mapping[Output, Mapping[str, ColumnType]] = {
+    "multiple_choice": {"choices": list_of(STRING), "answer": INT32},
+    "generate_until": {"question_id": STRING, "names": list_of(STRING)},
+    "loglikelihood": {"target": STRING},
+}
+# Generated texts go on to the end of a line, and only the harness's own measure cuts them at the end of a sentence.
+_HOW: Mapping[Output, str] = {
+    "multiple_choice": """\
+doc_to_text: "{{left_context}}"
+doc_to_choice: choices
+doc_to_target: answer
+target_delimiter: ""
+metric_list:
+  - {metric: acc, aggregation: mean, higher_is_better: true}
+""",
+    "generate_until": """\
+doc_to_text: "{{left_context.rstrip()}}"
+doc_to_target: names
+target_delimiter: " "
+generation_kwargs: {until: ["\\n"], do_sample: false, max_gen_toks: 32}
+filter_list:
+  - name: first_sentence
+    filter: [{function: regex, regex_pattern: '^\\s*(.+?)(?:[.!?](?:\\s|$)|$)'}, {function: take_first}]
+metric_list:
+  - {metric: exact_match, aggregation: mean, higher_is_better: true, ignore_case: true, ignore_punctuation: true}
+""",
+    "loglikelihood": """\
+doc_to_text: "{{left_context}}"
+doc_to_target: "{{target}}"
+target_delimiter: ""
+process_results: !function lm_eval_rows.nats
+metric_list:
+  - {metric: nats, aggregation: mean, higher_is_better: true}
+""",
+}
+
+
+@dataclass(frozen=True)
+class LmEvalTask:
+    """A task that releases of a benchmark have.
+
+    Attributes:
+        name: behind that of the release.
+        rows: returns the rows of a release, with the columns of `columns_of`, but for those of the export itself.
+        by_window: whether each window is a task of its own, in a group with this name.
+    """
+
+    name: str
+    output: Output
+    rows: Callable[[Store, Any], pa.Table]
+    by_window: bool = False
+
+
+def columns_of(output: Output) -> list[str]:
+    """Return the columns that a task's rows bring: what is asked, and of which item."""
+    return [name for name in (*_ABOUT, *_ASKED[output]) if name not in ("release", "digest", "task", "n_rows")]
+
+
+def write_tasks(store: Store, release: AnyRelease, digest: str, tasks: Iterable[LmEvalTask], out: ExportFolder) -> None:
+    """Write tasks, each in a group with the name of the release.
+
+    Args:
+        digest: of the release.
+    """
+    names: list[str] = []
+    for task in tasks:
+        rows, output = task.rows(store, release), task.output
+        windows = sorted(set(rows["date"].to_pylist())) if task.by_window else [""]
+        whole, file = f"{release.name}_{task.name}", f"{task.name}.parquet"
+        parts = []
+        for window in windows if rows.num_rows else ():
+            own = rows.filter(pc.equal(rows["date"], window)) if window else rows
+            name = f"{whole}_{window}" if window else whole
+            about = {"release": release.name, "digest": digest, "task": name, "n_rows": own.num_rows}
+            parts.append(_with(own, about, output))
+            out.write_text(f"{FOLDER}/{name}.yaml", _task(name, file, window, output))
+        if parts:
+            out.write_parquet(f"{FOLDER}/{file}", parts[0].schema, parts)
+            names.append(whole)
+        if parts and task.by_window:
+            out.write_text(f"{FOLDER}/{whole}_group.yaml", _group(whole, [f"{whole}_{one}" for one in windows]))
+    out.write_text(f"{FOLDER}/{release.name}_group.yaml", _group(release.name, names))
+    out.write_text(f"{FOLDER}/lm_eval_rows.py", _ROWS.read_text("utf-8"))
+
+
+def _with(rows: pa.Table, about: Mapping[str, Any], output: Output) -> pa.Table:
+    """Rows with the columns of the export."""
+    schema = pa.schema([(name, kind.arrow) for name, kind in {**_ABOUT, **_ASKED[output]}.items()])
+    columns = {name: rows[name] if name in rows.column_names else [about[name]] * len(rows) for name in schema.names}
+    return pa.table(columns).cast(schema)
+
+
+def _task(name: str, file: str, window: str, output: Output) -> str:
+    kwargs = {"file": file, **({"date": window} if window else {})}
+    return (
+        f"task: {json.dumps(name)}\n"
+        "custom_dataset: !function lm_eval_rows.load\n"
+        f"dataset_kwargs: {json.dumps(kwargs)}\n"
+        f"test_split: test\noutput_type: {output}\nnum_fewshot: 0\n{_HOW[output]}metadata: {{version: {_VERSION}}}\n"
+    )
+
+
+def _group(name: str, tasks: Iterable[str]) -> str:
+    return f"group: {json.dumps(name)}\ntask: {json.dumps(list(tasks))}\nmetadata: {{version: {_VERSION}}}\n"
