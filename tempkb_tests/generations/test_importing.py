@@ -72,12 +72,12 @@ def test_what_a_log_has_becomes_rows_and_what_it_lacks_is_null(store, tasks, tmp
     pairs = rows_of(tasks, "pairs")
     # Ada left Reed for Salt in the third quarter of 2019.
     (ada,) = [one for one in pairs if one["date"] == "2019-Q3" and one["left_context"].startswith("Ada ")]
-    log = written(tmp_path, "pairs", of_pairs(pairs, (-1.5, "-inf")))
+    log = written(tmp_path, "pairs", of_pairs(pairs, ("-inf", -1.5)))
     (imported,) = import_logs(store, BENCHMARKS, [log], "far-away", None)
     assert imported.partition == "far-away--causal.span_end-1.lm_eval"
     rows = {row["prompt_id"]: row for row in store.read("prompt_scores").to_pylist()}
-    new, old = (rows[one] for one in ada["prompt_ids"])
-    assert (new["status"], new["log_prob_nats"], new["n_chars"]) == ("scored", -1.5, len(ada["choices"][0]))
+    old, new = (rows[one] for one in ada["prompt_ids"])
+    assert (new["status"], new["log_prob_nats"], new["n_chars"]) == ("scored", -1.5, len(ada["choices"][1]))
     assert {new[name] for name in ("n_tokens", "token_ids", "token_log_probs", "n_before", "n_after")} == {None}
     assert (old["status"], old["log_prob_nats"]) == ("not_finite", None)
     model = known_model(store.lake, "far-away")

@@ -27,9 +27,9 @@ _PAIRS = """
         WHERE variant IN ($first, $last) AND (role = 'control') = $is_control AND trim(left_context) <> ''
         GROUP BY ALL
     )
-    SELECT p.date, query_id AS item_id, subject_id, p.split, [n.one.prompt_id, o.one.prompt_id] AS prompt_ids,
+    SELECT p.date, query_id AS item_id, subject_id, p.split, [o.one.prompt_id, n.one.prompt_id] AS prompt_ids,
            n.left_context, n.right_context,
-           [concat(n.one.target, n.right_context), concat(o.one.target, o.right_context)] AS choices, 0 AS answer
+           [concat(o.one.target, o.right_context), concat(n.one.target, n.right_context)] AS choices, 1 AS answer
     FROM pairs AS p
     JOIN asked AS n ON n.item_id = query_id AND n.object_id = p.new.entity_id
     JOIN asked AS o ON o.item_id = query_id AND o.object_id = p.old.entity_id AND o.variant = n.variant
@@ -43,9 +43,10 @@ _PAIRS = """
 def tasks_of(tables: Tables, prompting: Prompting) -> tuple[LmEvalTask, ...]:
     """Return the tasks of a benchmark of facts.
 
-    Pairs are the new object (the first choice) against the old one, with the text behind the object, as `span_end`
-    counts it; also with a noun in the subject's place, and for the controls in the objects' place. What a causal model
-    completes is a task for each window.
+    Pairs are the old object against the new one, which is right and comes second, so that a tie does not count as a
+    preference for it; with the text behind the object, as `span_end` counts it. There are pairs with a noun in the
+    subject's place, and with controls in the objects' place, too. What a causal model completes is a task for each
+    window.
     """
     with_subject, without = (UNDATED, OBJECT_LAST), (NO_SUBJECT, NO_SUBJECT_OBJECT_LAST)
     of_pairs = [
