@@ -5,6 +5,7 @@ base cuts decides what later cuts may contain.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -178,8 +179,8 @@ class _Builder:
         if lacking > self.design.max_shortfall:
             raise DesignError(
                 f"{self.release.name}: snapshot {cut} falls short of the frozen plan by {lacking:.1%} ({where}); "
-                f"max_shortfall is {self.design.max_shortfall:.1%}. Leave the snapshot out, or make a release with a "
-                "larger max_shortfall"
+                f"max_shortfall is {self.design.max_shortfall:.1%}. Leave the snapshot out, or make a "
+                f"release that allows it, with --set max_shortfall={math.ceil(lacking * 100) / 100}"
             )
         self._write_cut(cut, plan)
 

@@ -245,6 +245,9 @@ def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(released):
     assert str(refused.value).endswith(". Release 'r' stays exactly as it was")
     assert store.lake.current("tempel_mentions", partition_of("r", LATER)) is None
     assert load(store.home, TEMPEL, "r").added == ()
+    assert "make a release that allows it, with --set max_shortfall=0.08. Release" in str(refused.value)
+    make_release(name="allows", max_shortfall="0.08")
+    extend(store, "allows")
 
 
 @pytest.mark.slow
