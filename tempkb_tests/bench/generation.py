@@ -83,7 +83,7 @@ def _lengths() -> None:
     """Time and peak memory of streams of different length, each in a process of its own."""
     row("questions in one stream, small model", "peak MB", "CPU s")
     row("---", "---", "---")
-    for n in (100, 1_000, 10_000):
+    for n in (100, 1_000, 10_000, 100_000):
         command = [sys.executable, "-m", "tempkb_tests.bench.generation", "--stream", str(n)]
         row(f"{n:,}", *subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
 
