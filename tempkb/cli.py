@@ -15,7 +15,7 @@ import tempkb
 from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
 from tempkb.commands.models import model
-from tempkb.commands.results import answers, knows, linking, results
+from tempkb.commands.results import answers, knows, late, linking, results
 from tempkb.commands.scores import generate, score, scores
 from tempkb.planning.declaration import Request
 from tempkb.screens.failure import end, leave, prepare_streams
@@ -463,6 +463,7 @@ main.add_command(index)
 main.add_command(linking)
 main.add_command(knows)
 main.add_command(answers)
+main.add_command(late)
 main.add_command(results)
 
 

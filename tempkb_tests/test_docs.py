@@ -90,8 +90,8 @@ def test_the_readme_is_short_and_has_a_query_and_a_picture():
     assert README.count("```mermaid") == 1
 
 
-def test_there_are_twenty_three_queries():
-    assert len(queries()) == 23
+def test_there_are_twenty_five_queries():
+    assert len(queries()) == 25
 
 
 def test_the_query_of_the_readme_runs_on_the_demo(demo_home):
@@ -193,6 +193,7 @@ def scored_home(linked_home, tmp_path_factory):
         tokenizer_of(kind).save_pretrained(folder / kind)
         run_tempkb(home, "model", "add", f"demo-causal-{day}", str(folder / kind), "--knows-until", day)
     run_tempkb(home, "score", "--all", "--windows", "2022-01-01..2022-10-01")
+    run_tempkb(home, "results")
     return home
 
 
@@ -274,7 +275,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {one.name for one in CONTRASTS}
         # Checks, a model of spaCy's, columns of views, fields of the released files.
         | {"lm_eval", "lm_eval_rows", "chunker_is_spacy", "newest_window_is_recent", "en_core_web_sm"}
-        | {"known_from", "known_to", "most_recent_answer", "most_frequent_answer"}
+        | {"known_from", "start_known_from", "end_known_from", "known_to", "most_recent_answer", "most_frequent_answer"}
         | {"days_after", "origin_day", "statement_is_known", "ppl_2021", "ppl_micro", "ppl_example"}
         | {"mean_of_models", "mean_of_seeds", "change_of_later_models", "seed_error"}
         | {"in_snapshot", "out_of_snapshot", "in_minus_out", "out_minus_in"}

@@ -176,6 +176,7 @@ ASSETS = {
     "judged_answers": "results",
     "judged_changes": "results",
     "linking_sums": "results",
+    "fact_delays": "results",
     "knows": "results",
 }
 
@@ -392,6 +393,7 @@ def test_every_asset_is_a_declared_table():
             "judged_answers",
             "judged_changes",
             "linking_sums",
+            "fact_delays",
             "knows",
         )
         if table.name in of_models or table.name.endswith("_prompts"):

@@ -103,6 +103,24 @@ def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
     print_answers(model, answers_request_of(words_typed(asked)), csv_file)
 
 
+@click.command()
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all rows and columns to a CSV file.")
+def late(csv_file: Path | None) -> None:
+    """Say how long after a window its facts are in Wikidata.
+
+    By relation, from the dumps that were read: after how many days which share of the facts was there.
+    It was computed by tempkb results. tempkb docs results explains every figure.
+
+    \b
+    Examples:
+      tempkb late
+      tempkb late --csv late.csv
+    """
+    from tempkb.screens.late import print_delays
+
+    print_delays(csv_file)
+
+
 def _given_beside(*expected: str) -> list[str]:
     """The options that were typed, without some of them."""
     context = click.get_current_context()

@@ -8,13 +8,14 @@ import pyarrow as pa
 from tempkb.generations.tables import GENERATIONS
 from tempkb.linking.tables import LINKING_SCORES
 from tempkb.pictures import as_markdown
+from tempkb.results.delays import write_fact_delays
 from tempkb.results.judged_plots import names_figure
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.judged_tabling import read_names, sample_by_kind
 from tempkb.results.judging import write_judged
 from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.linking_sums import write_linking_sums
-from tempkb.results.plots import levels_figure, windows_figure
+from tempkb.results.plots import delays_figure, levels_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window
 from tempkb.results.tables import KNOWLEDGE, KNOWS, LINKING_EFFECTS
 from tempkb.results.tabling import as_arrow, questions_of, read_known, write_known
@@ -22,6 +23,7 @@ from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.assets import spec_of, table_of
 from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store, read_files
+from tempkb.wikidata.tables import FACTS
 
 _SCORES = dg.AssetDep(PROMPT_SCORES.name, partition_mapping=dg.AllPartitionMapping())
 
@@ -89,6 +91,22 @@ def linking_sums(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """
     version = write_linking_sums(store)
     return dg.MaterializeResult(metadata=facts_of(version, store.publish()))
+
+
+@dg.asset(deps=[dg.AssetDep(FACTS.name, partition_mapping=dg.AllPartitionMapping())])
+def fact_delays(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+    """How long after the end of a window its facts are in Wikidata.
+
+    One row per kind of facts, relation and share; key `facts, relation, share`.
+    """
+    version = write_fact_delays(store)
+    publication = store.publish()
+    rows = pa.concat_tables(read_files(version.paths()))
+    shown: dict[str, dg.MetadataValue] = {"delays": table_of(rows)}
+    if any(rows["days"].is_valid().to_pylist()):
+        with delays_figure(rows.to_pylist()) as figure:
+            shown["picture"] = dg.MetadataValue.md(as_markdown(figure, "how long facts of a window take to come"))
+    return dg.MaterializeResult(metadata={**facts_of(version, publication), **shown})
 
 
 _SAID = dg.AssetDep(GENERATIONS.name, partition_mapping=dg.AllPartitionMapping())

@@ -22,6 +22,26 @@ _CAPTIONS = {
 
 
 @contextmanager
+def delays_figure(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Give a figure of which share of a window's facts is there after how many days, a line for each kind of facts."""
+    with figure(1, 1, width=7.0, height=3.6) as (canvas, axis):
+        for facts, colour in (("begun", "#2a7f4f"), ("holding", "#5b6b7a")):
+            own = [
+                row for row in rows if row["facts"] == facts and row["relation"] == "all" and row["days"] is not None
+            ]
+            shares = [row["share"] for row in own]
+            axis.plot([row["days"] for row in own], shares, "o-", color=colour, label=facts, markersize=4)
+            if own and own[0]["days_low"] is not None:
+                low, high = ([row[end] for row in own] for end in ("days_low", "days_high"))
+                axis.fill_betweenx(shares, low, high, color=colour, alpha=0.15, linewidth=0)
+        axis.axvline(90, color="#c8ced6", linewidth=1, zorder=0)
+        axis.set_xlabel("days after the end of the window (line: 90 days)", fontsize=8)
+        axis.set_ylabel("share of the facts of the newest dump", fontsize=8)
+        axis.legend(fontsize=8, frameon=False)
+        yield canvas
+
+
+@contextmanager
 def levels_figure(known: Sequence[Known]) -> Any:
     """Give a figure with a panel for each release and aggregate: each model's level now (full) and earlier (hollow)."""
     panels = [one for one in _by_question(known) if any(own.level for own in one)]

@@ -18,11 +18,11 @@ from tempkb.models.tables import NOT_LOADED
 from tempkb.results.answering import Answers
 from tempkb.results.questions import Flags, Floats, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
+from tempkb.results.tables import FACT_DELAYS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.statistics import MIN_CLUSTERS
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
-from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.windows import Granularity, window_of, windows_until
 
 Days = np.ndarray[Any, np.dtype[np.datetime64]]
@@ -335,23 +335,13 @@ def read_levels_by_window(store: Store) -> list[dict[str, Any]]:
     return [row for row in rows if _is_asked_for(row["scorer"], row["family"], by_name[row["benchmark"]])]
 
 
-def usual_growth(store: Store) -> tuple[float, int] | None:
-    """Return by what share the facts of a window have grown since the first dump that covered it: median, and windows.
-
-    None if no window was covered by two dumps.
-    """
-    if not store.lake.partitions(LATE_EDITS.name):
+def usual_delay(store: Store) -> Mapping[str, Any] | None:
+    """Return the row of `fact_delays` about 95 % of the facts that begin in a window; None if it was not computed."""
+    if not store.lake.partitions(FACT_DELAYS.name):
         return None
-    rows = store.ask(
-        f"""
-        SELECT median(growth) AS growth, count(*) AS n FROM (
-            SELECT window_start, max_by(n_facts_now / n_facts_then - 1, dump_date) AS growth
-            FROM {LATE_EDITS.name} WHERE n_facts_then > 0 AND dump_date > first_dump_date GROUP BY window_start
-        )
-        """,
-        LATE_EDITS.name,
-    )
-    return (rows[0]["growth"], rows[0]["n"]) if rows[0]["n"] else None
+    condition = "facts = 'begun' AND relation = 'all' AND share = 0.95"
+    rows = store.ask(f"FROM {FACT_DELAYS.name} WHERE {condition}", FACT_DELAYS.name)
+    return rows[0] if rows else None
 
 
 def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:

@@ -9,6 +9,7 @@ from tempkb.results import judged_tables
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, FLOAT64, INT32, INT64, STRING
+from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 
 ALL = "all"
 """The one partition of a table of results."""
@@ -301,7 +302,35 @@ LINKING_SUMS = Table(
     ),
 )
 
-TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS, LINKING_SUMS, *judged_tables.TABLES)
+FACT_DELAYS = Table(
+    name="fact_delays",
+    meaning="How long after the end of a window its facts are in Wikidata: after how many days which share of those "
+    "that the newest dump has was there. Of windows that ended at least two years before that dump, since of younger "
+    "ones what is still to come is not seen.",
+    columns=(
+        Column("facts", STRING, "begun: facts that begin in the window; holding: all that hold in it"),
+        Column("relation", STRING, "property of the facts, or all"),
+        Column("share", FLOAT64, "share of the facts"),
+        Column("days", INT32, "days after the end of the window by which so many were there; or null"),
+        Column("days_low", INT32, "lower end of the 95 % interval, by subject; null under ten subjects"),
+        Column("days_high", INT32, "upper end"),
+        Column("least_at_90", FLOAT64, "smallest share that may have been there 90 days after the end of the window"),
+        Column("most_at_90", FLOAT64, "largest such share, since arrivals are known to lie between two dumps only"),
+        Column("n_facts", INT64, "number of facts, once for each window"),
+        Column("n_subjects", INT64, "number of subjects"),
+        Column("n_windows", INT64, "number of windows"),
+        Column("n_dumps", INT64, "number of dumps that were read"),
+        Column("newest_dump_date", DATE, "day of the newest of them; null without any"),
+        Column("reason", STRING, "why there are no days; null if there are"),
+    ),
+    key=("facts", "relation", "share"),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=(Rule("days_or_a_reason", "there are days, or a reason why not", "(days IS NULL) = (reason IS NULL)"),),
+)
+
+TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS, LINKING_SUMS, FACT_DELAYS, *judged_tables.TABLES)
 
 _SCORED = (
     MODELS.name,
@@ -320,6 +349,7 @@ MADE_FROM = {
     DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
     LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
     LINKING_SUMS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("types").needs),
+    FACT_DELAYS.name: (FACTS.name, WIKIDATA_ENTITIES.name),
     **judged_tables.MADE_FROM,
 }
 """From which tables each table of results is made."""

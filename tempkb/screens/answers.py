@@ -1,9 +1,7 @@
 """Screens of what models said: whom they name in a window, and answers beside what is right."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
@@ -15,7 +13,7 @@ from tempkb.results.judged_tabling import read_changes, read_items, read_named
 from tempkb.results.requests import AnswersRequest, Period
 from tempkb.scores.tables import model_of
 from tempkb.screens.console import console, grid, print_next, say
-from tempkb.screens.files import write_file
+from tempkb.screens.files import csv_of, write_file
 from tempkb.statistics.estimates import proportion
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
@@ -91,7 +89,7 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
             if items is not None
             else read_changes(store, [*conditions, *_of_kind(request.kind)], None)
         )
-        write_file(csv_file, _csv(every))
+        write_file(csv_file, csv_of(every))
     print_next(*(f"answers {model} --kind {kind}" for kind in NAMES if kind == OLD and not request.kind), "knows")
 
 
@@ -109,11 +107,3 @@ def _conditions(model: str, request: AnswersRequest, day: str) -> list[str]:
 
 def _of_kind(kind: str) -> list[str]:
     return [f"names = {literal(kind)}"] if kind else []
-
-
-def _csv(rows: Any) -> bytes:
-    from pyarrow import csv
-
-    written = io.BytesIO()
-    csv.write_csv(rows, written)
-    return written.getvalue()

@@ -1,5 +1,6 @@
 """Files that a command is asked to write: whole or not at all, and never over something else unasked."""
 
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,15 @@ def write_file(path: Path, content: bytes) -> None:
             f"{path}: cannot be written: {error.strerror}; name a file in a folder that exists"
         ) from None
     say(f"written: {path}")
+
+
+def csv_of(rows: Any) -> bytes:
+    """Return an Arrow table as a CSV file."""
+    from pyarrow import csv
+
+    written = io.BytesIO()
+    csv.write_csv(rows, written)
+    return written.getvalue()
 
 
 def write_picture(path: Path, figure: Any) -> None:

@@ -6,12 +6,13 @@ import numpy as np
 
 from tempkb.benchmarks.reading import TWO_PERIODS
 from tempkb.results.knowing import Known, comparable
-from tempkb.results.reading import usual_growth
+from tempkb.results.reading import usual_delay
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tabling import level_in_words
+from tempkb.screens.late import delay_in_words
 from tempkb.statistics import MIN_CLUSTERS
 from tempkb.store.store import Store
-from tempkb.wording import counted, rounded
+from tempkb.wording import counted
 
 _WITHOUT = {
     "no_left_context": "nothing precedes the target, as causal models need it (no_left_context)",
@@ -146,12 +147,11 @@ def _of_the_end_of_knowledge(request: KnowledgeRequest, known: Sequence[Known]) 
 def _of_what_may_change(store: Store, known: Sequence[Known]) -> list[str]:
     if not known[0].question.is_provisional:
         return []
-    growth = usual_growth(store)
+    delay = usual_delay(store) or {"days": None, "reason": "it was not computed"}
     usual = (
-        f"windows of this home have grown by {rounded(100 * growth[0], 1)} % since the first dump that covered "
-        f"them (median of {counted(growth[1], 'window')})"
-        if growth
-        else "no window of this home was covered by two dumps, so that it is not known how much is added later"
+        f"of the facts that begin in a window 95 % were there {delay_in_words(delay)} days after its end"
+        if delay["days"] is not None
+        else f"how long facts take to come is not known ({delay['reason']})"
     )
     return [
         "The window is provisional: its changes are seen in the queries of the window after it, and the dump of "

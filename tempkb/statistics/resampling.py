@@ -114,10 +114,10 @@ def crossed_bootstrap(matrix: Floats, *, n_replicates: int = 10_000, seed: int) 
         return Estimate(value, None, None, None, int(has.sum()), n_rows)
     generator = np.random.Generator(np.random.PCG64(seed))
     sums, counts = np.empty((n_replicates, n_columns)), np.empty((n_replicates, n_columns))
-    for part in _parts(n_replicates, n_rows):
-        rows = _times_drawn(n_rows, part.stop - part.start, generator)
+    for part in parts(n_replicates, n_rows):
+        rows = times_drawn(n_rows, part.stop - part.start, generator)
         sums[part], counts[part] = rows @ values, rows @ has
-    columns = _times_drawn(n_columns, n_replicates, generator)
+    columns = times_drawn(n_columns, n_replicates, generator)
     numbers = (counts * columns).sum(axis=1)
     replicates = (sums * columns).sum(axis=1)[numbers > 0] / numbers[numbers > 0]
     centred = np.where(has, matrix - value, 0.0) / has.sum()
@@ -137,20 +137,20 @@ def _means(s: Floats, n: Floats, n_replicates: int, generator: np.random.Generat
     # A complex number holds sum and number of a cluster: both are looked up and added at once.
     both = s + 1j * n
     found = np.empty(n_replicates)
-    for part in _parts(n_replicates, len(s)):
+    for part in parts(n_replicates, len(s)):
         drawn = both[generator.integers(0, len(s), (part.stop - part.start, len(s)), np.uint32)].sum(axis=1)
         found[part] = drawn.real / drawn.imag
     return found
 
 
-def _parts(n_replicates: int, n_draws: int) -> Iterator[slice]:
+def parts(n_replicates: int, n_draws: int) -> Iterator[slice]:
     """Replicates of so many draws each, in parts whose draws are held in memory at once."""
     step = max(1, DRAWS_AT_ONCE // n_draws)
     for start in range(0, n_replicates, step):
         yield slice(start, min(start + step, n_replicates))
 
 
-def _times_drawn(n: int, n_replicates: int, generator: np.random.Generator) -> Floats:
+def times_drawn(n: int, n_replicates: int, generator: np.random.Generator) -> Floats:
     """How often each of n things is drawn in a replicate that draws n times: (n_replicates, n)."""
     return generator.multinomial(n, np.full(n, 1 / n), n_replicates).astype(np.float64)
 

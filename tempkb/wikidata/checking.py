@@ -26,8 +26,9 @@ RIVALS_THAT_ARE_NONE = """
 """
 WINDOWS_BEYOND_THE_DUMP = """
     SELECT dump_id, window_start FROM late_edits
-    WHERE window_end > dump_date OR first_dump_date > dump_date OR first_dump_date < window_end
-       OR n_facts_then + n_added - n_removed <> n_facts_now
+    WHERE window_end > dump_date OR earlier_dump_date > dump_date OR earlier_dump_date < window_end
+       OR n_facts_then + n_added + n_absent_then - n_removed - n_absent_now <> n_facts_now
+       OR (n_facts_then IS NULL) <> (n_added IS NULL) OR (late_edit_rate IS NULL) = (reason IS NULL)
 """
 
 
@@ -61,7 +62,8 @@ PROMISES = (
     ),
     _promise(
         "late_edits_add_up",
-        "No window ends after its dump's day, and the facts then, plus added, less removed, are the facts now.",
+        "No window ends after its dump's day, and the facts then, plus added, less removed, are the facts now, but for "
+        "items that a dump lacks.",
         WINDOWS_BEYOND_THE_DUMP,
         LATE_EDITS,
     ),

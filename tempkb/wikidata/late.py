@@ -1,15 +1,18 @@
-"""Measures late edits: compares what a dump says about a window with what the first dump after the window said.
+"""Measures late edits: compares what a dump says about a window with what each earlier dump that covers it said.
 
-A benchmark that is built right after a window ends will still change, and these
-rates say how much. A window is provisional until a dump 90 days past its end was read.
+A benchmark that is built right after a window ends will still change, and these figures say how much. A window is
+provisional until a dump 90 days past its end was read.
 
 Only days within the window are compared: those on which a fact may have begun and
 ended, by two dumps. A tenure that ended after the window is not a late edit; an end
 within the window that was entered later is one. Of the ranks only `deprecated`
 matters, because an office holder loses the rank `preferred` when the next one comes.
-A merged item is an edit, because the statement then names another item.
+A merged item is an edit, because the statement then names another item. An item that an
+earlier dump has and a later one lacks altogether is absent from that dump, which writers of
+dumps leave items out of: its facts were neither removed nor added.
 """
 
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 import duckdb
@@ -25,6 +28,10 @@ from tempkb.wikidata.tables import FACTS, LATE_EDITS, WIKIDATA_ENTITIES
 from tempkb.windows import Window, windows_until
 
 PROVISIONAL_DAYS = 90
+ALL = "all"
+"""All relations together."""
+ONE_DUMP, NO_FACTS = "no earlier dump covers the window", "no facts in the window"
+"""Why there is no rate."""
 
 
 def is_provisional(window_end: date, dump_date: date) -> bool:
@@ -33,22 +40,41 @@ def is_provisional(window_end: date, dump_date: date) -> bool:
 
 
 def write_late_edits(store: Store, dump_id: str, dump_date: date) -> Version:
-    """Write `late_edits` of a dump: compare it, window by window, with the first dump after each window."""
+    """Write `late_edits` of a dump: compare it, window by window, with each earlier dump that covers the window."""
     settings = store.home.settings
     dumps = {day: name for name, day in dump_dates(store.lake).items() if day <= dump_date}
     dumps[dump_date] = dump_id
     windows = windows_until(settings.first_window, dump_date, settings.granularity)
-    first = {window: min(day for day in dumps if day >= window.end) for window in windows}
-    used = {dumps[day] for day in {*first.values(), dump_date}}
-    versions = store.lake.versions(FACTS.name, sorted(used))
+    facts, entities = (store.lake.versions(table.name, sorted(dumps.values())) for table in (FACTS, WIKIDATA_ENTITIES))
     provenance = Provenance(
-        {f"{one.table} {one.partition}": one.version for one in versions}, {"provisional_days": PROVISIONAL_DAYS}
+        {f"{one.table} {one.partition}": one.version for one in (*facts, *entities)},
+        {"provisional_days": PROVISIONAL_DAYS},
     )
     shared = {"wiki": store.home.wiki, "dump_id": dump_id, "dump_date": dump_date}
     with store.lake.staging() as folder, spilling_to(folder) as connection:
-        view_files(connection, "facts", [path for one in versions for path in one.paths()], FACTS.schema)
-        rows = [{**shared, **_compared(connection, window, day, dump_date)} for window, day in first.items()]
+        for table, versions in ((FACTS, facts), (WIKIDATA_ENTITIES, entities)):
+            view_files(connection, table.name, [path for one in versions for path in one.paths()], table.schema)
+        find_absent(connection, sorted(dumps))
+        rows = [
+            {**shared, **row}
+            for window in windows
+            for row in _of_window(connection, window, sorted(day for day in dumps if window.end <= day), dump_date)
+        ]
     return store.write(LATE_EDITS, dump_id, [pa.Table.from_pylist(rows, LATE_EDITS.schema)], provenance)
+
+
+def find_absent(connection: duckdb.DuckDBPyConnection, days: Sequence[date]) -> None:
+    """Make the table `absent`: items that dumps of some days lack, though an earlier one has them (day, entity_id)."""
+    connection.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE absent AS
+        SELECT day, entity_id
+        FROM (SELECT entity_id, min(dump_date) AS since FROM {WIKIDATA_ENTITIES.name} GROUP BY ALL)
+        JOIN (SELECT unnest($days) AS day) ON since < day
+        ANTI JOIN (SELECT entity_id, dump_date AS day FROM {WIKIDATA_ENTITIES.name}) USING (entity_id, day)
+        """,
+        {"days": list(days)},
+    )
 
 
 def dump_dates(lake: Lake) -> dict[str, date]:
@@ -71,52 +97,81 @@ def day_of(version: Version) -> date | None:
         return found
 
 
-def _compared(
-    connection: duckdb.DuckDBPyConnection, window: Window, first_day: date, dump_date: date
-) -> dict[str, object]:
-    """Compare what two dumps say about a window. Often they are the same dump, and counting is enough."""
-    query = _COUNTED if first_day == dump_date else _PAIRED
-    values = {"start": window.start, "end": window.end, "first_day": first_day, "dump_date": dump_date}
-    found = connection.execute(query, {name: values[name] for name in values if f"${name}" in query}).fetchall()[0]
-    # If no fact holds in either dump, sums are null.
-    then, now, added, removed, changed, n = (number or 0 for number in found)
-    return {
+def _of_window(
+    connection: duckdb.DuckDBPyConnection, window: Window, days: Sequence[date], dump_date: date
+) -> Iterator[dict[str, object]]:
+    """Compare what the last of some dumps says about a window with what the others said, together and by relation."""
+    about = {
         "window_start": window.start,
         "window_end": window.end,
-        "first_dump_date": first_day,
-        "n_facts_then": then,
-        "n_facts_now": now,
-        "n_added": added,
-        "n_removed": removed,
-        "n_changed": changed,
-        "late_edit_rate": (added + removed + changed) / n if n else 0.0,
         "is_provisional": is_provisional(window.end, dump_date),
     }
+    values = {"start": window.start, "end": window.end, "dump_date": dump_date}
+    if days == [dump_date]:
+        ((n,),) = connection.execute(_COUNTED, values).fetchall()
+        yield {**about, "earlier_dump_date": dump_date, "relation": ALL, "n_facts_now": n, "reason": ONE_DUMP}
+        return
+    found = connection.execute(_PAIRED, values | {"days": days[:-1]})
+    names = [name for name, *_ in found.description or ()]
+    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    empty = dict.fromkeys(names, 0)
+    for day in days[:-1]:
+        own = [row for row in rows if row["earlier_dump_date"] == day]
+        for row in own or [{**empty, "earlier_dump_date": day, "relation": ALL}]:
+            n = row.pop("n")
+            edited = row["n_added"] + row["n_removed"] + row["n_changed"]
+            yield {**about, **row, "late_edit_rate": edited / n if n else None, "reason": None if n else NO_FACTS}
 
 
-_HOLDS = f"rank <> 'deprecated' AND {true_within('$start', '$end')}"
-_COUNTED = f"SELECT count(*), count(*), 0, 0, 0, count(*) FROM facts WHERE dump_date = $dump_date AND {_HOLDS}"
+HOLDS = f"rank <> 'deprecated' AND {true_within('$start', '$end')}"
+"""SQL: does a row of `facts` hold on some day of the window [$start, $end)?"""
+_COUNTED = f"SELECT count(*) FROM {FACTS.name} WHERE dump_date = $dump_date AND {HOLDS}"
 # The days on which a fact may begin and end, limited to the window. An end without a date says nothing about the
 # window, so the content stays the same if a date after the window is entered later: the world changed, not the window.
 _CONTENT = f"""hash(subject_id, relation, object_id, is_point,
     greatest({POSSIBLE_FROM}, $start), least(greatest({CERTAIN_FROM}, $start), $end),
     greatest(least(coalesce(certain_to, {MAX_DAY}), $end), $start), least({POSSIBLE_TO}, $end))"""
 # A statement that was replaced by one with the same content, or whose intervals were renumbered, is not a change.
+# If it names another object, it counts under the relation of both; relations of a statement never change.
 _PAIRED = f"""
     WITH held AS (
-        SELECT fact_id, interval_no, dump_date = $dump_date AS is_now, {_CONTENT} AS content
-        FROM facts WHERE dump_date IN ($first_day, $dump_date) AND {_HOLDS}
+        SELECT fact_id, interval_no, subject_id, relation, dump_date, {_CONTENT} AS content
+        FROM {FACTS.name} WHERE (dump_date = $dump_date OR dump_date IN (SELECT unnest($days))) AND {HOLDS}
+    ), sides AS (
+        SELECT unnest($days) AS day, * EXCLUDE (dump_date), true AS is_now FROM held WHERE dump_date = $dump_date
+        UNION ALL BY NAME SELECT dump_date AS day, * EXCLUDE (dump_date), false AS is_now FROM held
+        WHERE dump_date < $dump_date
     ), paired AS (
-        SELECT max(content) FILTER (WHERE is_now) AS now, max(content) FILTER (WHERE NOT is_now) AS before
-        FROM held GROUP BY fact_id, interval_no
+        SELECT day, any_value(subject_id) AS entity_id, any_value(relation) AS relation,
+               max(content) FILTER (WHERE is_now) AS now, max(content) FILTER (WHERE NOT is_now) AS before
+        FROM sides GROUP BY day, fact_id, interval_no
+    ), told AS (
+        SELECT p.*, p.before IS NULL AND t.day IS NOT NULL AS is_absent_then,
+               p.now IS NULL AND n.day IS NOT NULL AS is_absent_now
+        FROM paired AS p LEFT JOIN absent AS t USING (day, entity_id)
+        LEFT JOIN absent AS n ON n.day = $dump_date AND n.entity_id = p.entity_id
     ), replaced AS (
-        SELECT coalesce(sum(n), 0)::BIGINT AS n FROM (
-            SELECT least(count(now), count(before)) AS n FROM paired WHERE now IS NULL OR before IS NULL
-            GROUP BY coalesce(now, before)
-        )
+        SELECT day, relation, sum(n)::BIGINT AS n FROM (
+            SELECT day, relation, least(count(now), count(before)) AS n FROM told
+            WHERE (now IS NULL OR before IS NULL) AND NOT is_absent_then AND NOT is_absent_now
+            GROUP BY day, relation, coalesce(now, before)
+        ) GROUP BY ALL
+    ), counted AS (
+        SELECT day, relation, count(before) AS n_facts_then, count(now) AS n_facts_now,
+               count(*) FILTER (WHERE before IS NULL AND NOT is_absent_then) AS n_added,
+               count(*) FILTER (WHERE now IS NULL AND NOT is_absent_now) AS n_removed,
+               count(*) FILTER (WHERE now <> before) AS n_changed,
+               count(*) FILTER (WHERE is_absent_then) AS n_absent_then,
+               count(*) FILTER (WHERE is_absent_now) AS n_absent_now
+        FROM told GROUP BY ALL
+    ), each AS (
+        SELECT * EXCLUDE (n) REPLACE (n_added - coalesce(n, 0) AS n_added, n_removed - coalesce(n, 0) AS n_removed)
+        FROM counted LEFT JOIN replaced USING (day, relation)
     )
-    SELECT count(before), count(now), count(*) FILTER (WHERE before IS NULL) - any_value(replaced.n),
-           count(*) FILTER (WHERE now IS NULL) - any_value(replaced.n), count(*) FILTER (WHERE now <> before),
-           count(*) - any_value(replaced.n)
-    FROM paired, replaced
+    SELECT day AS earlier_dump_date, coalesce(relation, '{ALL}') AS relation,
+           sum(n_facts_then)::BIGINT AS n_facts_then, sum(n_facts_now)::BIGINT AS n_facts_now,
+           sum(n_added)::BIGINT AS n_added, sum(n_removed)::BIGINT AS n_removed, sum(n_changed)::BIGINT AS n_changed,
+           sum(n_absent_then)::BIGINT AS n_absent_then, sum(n_absent_now)::BIGINT AS n_absent_now,
+           (sum(n_facts_then) + sum(n_added) - sum(n_absent_now))::BIGINT AS n
+    FROM each GROUP BY GROUPING SETS ((day, relation), (day)) ORDER BY day, relation
 """

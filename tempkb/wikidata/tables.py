@@ -156,29 +156,42 @@ SUBCLASSES = _table(
 
 LATE_EDITS = _table(
     name="late_edits",
-    meaning="For each window, the differences between what this dump and the first dump after the window say about it. "
-    "Only days within the window are compared.",
+    meaning="For each window and each earlier dump that covers it, the differences between what the two dumps say "
+    "about it, together and by relation. Only days within the window are compared.",
     columns=(
         WIKI,
         DUMP_ID,
         _DUMP_DATE,
         Column("window_start", DATE, "first day of the window, which has the home's granularity"),
         Column("window_end", DATE, "first day after it"),
-        Column("first_dump_date", DATE, "day of the first dump in the home that covers the window"),
-        Column("n_facts_then", INT64, "number of facts that are possible in the window by that dump"),
+        Column(
+            "earlier_dump_date",
+            DATE,
+            "day of the earlier dump; this dump's own if no earlier one covers the window, which then has one row "
+            "without a comparison",
+        ),
+        Column("relation", STRING, "property of the facts, or all"),
+        Column("n_facts_then", INT64, "number of facts that are possible in the window by the earlier dump"),
         Column("n_facts_now", INT64, "number of facts that are possible in the window by this dump"),
-        Column("n_added", INT64, "facts in the window by this dump, but not by the first one"),
-        Column("n_removed", INT64, "facts in the window by the first dump, but not by this one"),
+        Column("n_added", INT64, "facts in the window by this dump, but not by the earlier one"),
+        Column("n_removed", INT64, "facts in the window by the earlier dump, but not by this one"),
         Column(
             "n_changed",
             INT64,
             "facts by both dumps with another object, or with other days in the window",
         ),
-        Column("late_edit_rate", FLOAT64, "share of the facts by either dump that were added, removed or changed"),
+        Column("n_absent_then", INT64, "facts of items that the earlier dump lacks, though one before it has them"),
+        Column("n_absent_now", INT64, "facts of items that this dump lacks altogether"),
+        Column(
+            "late_edit_rate",
+            FLOAT64,
+            "share that was added, removed or changed, of the facts by either dump whose items both have; or null",
+        ),
+        Column("reason", STRING, "why there is no rate; null if there is one"),
         Column("is_provisional", BOOL, "true if the dump is less than 90 days past the window's end"),
     ),
-    key=("window_start",),
-    code_version="2",
+    key=("window_start", "earlier_dump_date", "relation"),
+    code_version="3",
 )
 
 TABLES = (WIKIDATA_ENTITIES, FACTS, UNDATED_STATEMENTS, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES, LATE_EDITS)

@@ -197,16 +197,19 @@ def test_22_who_leaves_is_told(changes):
 
 def test_23_what_was_heard_late_and_what_was_corrected(store, world):
     rows = plain_rows(store.read("fact_versions"))
-    known = {(row["fact_id"], str(row["valid_from"])): (row["known_from"], row["known_to"]) for row in rows}
+    times = ("known_from", "start_known_from", "known_to")
+    known = {(row["fact_id"], str(row["valid_from"])): tuple(row[name] for name in times) for row in rows}
     second = date(2024, 4, 1)
     late = next(one for one in world.facts.statements if one.story == "late" and one.entered)
     wrong, right = [one for one in world.facts.statements if one.story == "corrected"][1:]
     assert wrong.guid == right.guid
-    assert known[late.guid, "2023-07-12"] == (second, None)
-    assert known[wrong.guid, "2021-10-07"] == (None, second)
-    assert known[right.guid, "2022-01-07"] == (second, None)
+    assert known[late.guid, "2023-07-12"] == (second, second, None)
+    assert known[wrong.guid, "2021-10-07"] == (None, None, second)
+    # That she holds the office was known before; of her first day it was heard late.
+    assert known[right.guid, "2022-01-07"] == (None, second, None)
     edits = {
-        str(row["window_start"]): row for row in store.read("late_edits", dump_id="wikidatawiki-20240401").to_pylist()
+        str(row["window_start"]): row
+        for row in store.read("late_edits", dump_id="wikidatawiki-20240401", relation="all").to_pylist()
     }
     # Lateham's new head came two quarters late (that its old one lost the better rank is none of the window's facts);
     # Wrongton's is no longer one in the last quarter of 2021.

@@ -221,24 +221,25 @@ def twice(tmp_path, monkeypatch):
 
 def test_versions_tell_since_when_and_until_when_a_fact_was_known(twice):
     found = [
-        (row["fact_id"], str(row["valid_from"]), row["known_from"], row["known_to"])
+        (row["fact_id"], str(row["valid_from"]), row["known_from"], row["start_known_from"], row["known_to"])
         for row in twice.read("fact_versions").to_pylist()
     ]
     april = date(2020, 4, 1)
     # What the first dump says may have been said long before: nobody knows since when.
     assert sorted(found, key=lambda row: (row[0], row[1])) == [
-        ("Q1$comes", "2019-11-01", april, None),
-        ("Q1$goes", "2018-02-01", None, april),
-        ("Q1$moves", "2019-02-01", None, april),
-        ("Q1$moves", "2019-03-01", april, None),
-        ("Q1$stays", "2019-01-01", None, None),
+        ("Q1$comes", "2019-11-01", april, april, None),
+        ("Q1$goes", "2018-02-01", None, None, april),
+        ("Q1$moves", "2019-02-01", None, None, april),
+        # Another start is no other fact: only the start is new.
+        ("Q1$moves", "2019-03-01", None, april, None),
+        ("Q1$stays", "2019-01-01", None, None, None),
     ]
 
 
 def test_late_edits_compare_with_the_first_dump_after_a_window(twice):
     found = {
         row["window_start"]: (
-            row["first_dump_date"].isoformat(),
+            row["earlier_dump_date"].isoformat(),
             row["n_facts_then"],
             row["n_facts_now"],
             row["n_added"],
@@ -246,7 +247,7 @@ def test_late_edits_compare_with_the_first_dump_after_a_window(twice):
             row["n_changed"],
             row["is_provisional"],
         )
-        for row in twice.read("late_edits", dump_id="wikidatawiki-20200401").to_pylist()
+        for row in twice.read("late_edits", dump_id="wikidatawiki-20200401", relation="all").to_pylist()
     }
     # Early in 2018 nobody's fact holds but the one that goes; at the end of 2019 one came and one went.
     assert found[date(2018, 1, 1)] == ("2020-01-01", 1, 0, 0, 1, 0, False)
@@ -254,9 +255,14 @@ def test_late_edits_compare_with_the_first_dump_after_a_window(twice):
     # What was moved from February to March was so in the first quarter, and makes no difference later.
     assert found[date(2019, 1, 1)] == ("2020-01-01", 3, 2, 0, 1, 1, False)
     # The newest window is as the newest dump has it, and provisional.
-    assert found[date(2020, 1, 1)] == ("2020-04-01", 3, 3, 0, 0, 0, True)
+    assert found[date(2020, 1, 1)] == ("2020-04-01", None, 3, None, None, None, True)
     rates = {row["window_start"]: row["late_edit_rate"] for row in twice.read("late_edits").to_pylist()}
     assert rates[date(2019, 10, 1)] == pytest.approx(2 / 4)
+    # A dump that is compared with none has no rate, which is not a rate of nought.
+    alone = twice.read("late_edits", dump_id="wikidatawiki-20200101").to_pylist()
+    assert {(row["late_edit_rate"], row["n_added"], row["reason"]) for row in alone} == {
+        (None, None, "no earlier dump covers the window")
+    }
 
 
 def test_an_older_dump_read_later_counts_for_the_newer_one(tmp_path, monkeypatch, twice):

@@ -27,7 +27,7 @@ def test_all_pass(store):
         ("subjects_are_known", FACTS, "subject_id", "Q77"),
         ("statements_are_counted", WIKIDATA_ENTITIES, "n_statements", 1),
         ("undated_statements_contradict_as_told", UNDATED_STATEMENTS, "contradicts", False),
-        ("late_edits_add_up", LATE_EDITS, "n_facts_now", 99),
+        ("late_edits_add_up", LATE_EDITS, "n_added", 99),
     ],
 )
 def test_each_can_fail(store, check, table, column, value):

@@ -1,0 +1,158 @@
+"""How long one must wait for the facts of a window: after how many days which share of them is in Wikidata.
+
+A fact is that a subject has an object by a relation, whatever its dates. Of a window that ended long before the newest
+dump, the facts are taken that this dump has, and for each the dump that had it first. It was entered between that dump
+and the last one that lacked it, though it had the subject, so that the share is Turnbull's estimate. Facts that a later
+dump will have are not seen (right truncation), hence windows that ended at least two years before.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from tempkb.results.currency import present_inputs
+from tempkb.results.tables import ALL, FACT_DELAYS
+from tempkb.statistics.turnbull import Arrivals, turnbull
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import in_memory, view_files
+from tempkb.store.store import Store
+from tempkb.wikidata.late import HOLDS, PROVISIONAL_DAYS, dump_dates, find_absent
+from tempkb.wikidata.membership import POSSIBLE_FROM
+from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
+from tempkb.windows import Window, windows_until
+
+SHARES = (0.5, 0.75, 0.9, 0.95, 0.99)
+BEGUN, HOLDING = "begun", "holding"
+YEARS, MIN_DUMPS = 2, 3
+_GROUPS = 500  # of subjects, which are drawn together; without them a million subjects would not fit into memory
+_SEED = 13
+
+_ARRIVALS = f"""
+    WITH held AS (
+        SELECT subject_id, relation, object_id, dump_date, bool_or({POSSIBLE_FROM} >= $start) AS begins
+        FROM {FACTS.name} WHERE dump_date > $start AND {HOLDS} GROUP BY ALL
+    ), came AS (
+        SELECT subject_id, relation, object_id, arg_max(begins, dump_date) AS begins, min(dump_date) AS came
+        FROM held GROUP BY ALL HAVING max(dump_date) = $newest
+    ), lacked AS (
+        SELECT c.subject_id, relation, object_id, begins, came, max(d.day) FILTER (WHERE a.day IS NULL) AS lacked
+        FROM came AS c LEFT JOIN (SELECT unnest($days) AS day) AS d ON d.day < came AND d.day > $start
+        LEFT JOIN absent AS a ON a.day = d.day AND a.entity_id = c.subject_id GROUP BY ALL
+    )
+    SELECT relation, begins, (hash(subject_id) % {_GROUPS})::INTEGER AS subjects,
+           greatest(0, coalesce(lacked - $end::DATE + 1, 0))::BIGINT AS first,
+           greatest(0, came - $end::DATE)::BIGINT AS last, count(*) AS n
+    FROM lacked GROUP BY ALL
+"""
+_SUBJECTS = f"""
+    SELECT relation, count(DISTINCT subject_id) FILTER (WHERE {POSSIBLE_FROM} >= $start) AS {BEGUN},
+           count(DISTINCT subject_id) AS {HOLDING}
+    FROM {FACTS.name} WHERE dump_date = $newest AND {HOLDS} GROUP BY ROLLUP (relation)
+"""
+
+
+class Waiting(NamedTuple):
+    """The facts of some relation, and when they came; no arrivals if there is a reason."""
+
+    facts: str
+    relation: str
+    n_facts: int
+    n_subjects: int
+    arrivals: Arrivals | None
+    reason: str | None
+
+
+def write_fact_delays(store: Store) -> Version:
+    """Write `fact_delays`."""
+    made_from = Provenance(present_inputs(store.lake, FACT_DELAYS.name), {"seed": _SEED, "years": YEARS})
+    rows = sorted(_rows(store), key=lambda row: [row[name] for name in FACT_DELAYS.key])
+    return store.write(FACT_DELAYS, ALL, [pa.Table.from_pylist(rows, FACT_DELAYS.schema)], made_from)
+
+
+def _rows(store: Store) -> Iterator[Mapping[str, Any]]:
+    dumps = sorted(dump_dates(store.lake).values())
+    windows = _old_windows(store, dumps)
+    about = {
+        "n_windows": len(windows),
+        "n_dumps": len(dumps),
+        "newest_dump_date": max(dumps, default=None),
+    }
+    for one in _waiting(store, dumps, windows):
+        at_90 = one.arrivals.by(PROVISIONAL_DAYS) if one.arrivals else (None, None)
+        for share in SHARES:
+            days, low, high = one.arrivals.days_to(share) if one.arrivals else (None, None, None)
+            yield {
+                **about,
+                "facts": one.facts,
+                "relation": one.relation,
+                "share": share,
+                "days": days,
+                "days_low": low,
+                "days_high": high,
+                "least_at_90": at_90[0],
+                "most_at_90": at_90[1],
+                "n_facts": one.n_facts,
+                "n_subjects": one.n_subjects,
+                "reason": one.reason,
+            }
+
+
+def _old_windows(store: Store, dumps: Sequence[date]) -> list[Window]:
+    """The windows that ended long enough before the newest dump."""
+    if not dumps:
+        return []
+    newest = dumps[-1]
+    end = date(newest.year - YEARS, newest.month, min(newest.day, 28))
+    return windows_until(store.home.settings.first_window, end, store.home.settings.granularity)
+
+
+def _waiting(store: Store, dumps: Sequence[date], windows: Sequence[Window]) -> Iterator[Waiting]:
+    reason = None
+    if len(dumps) < MIN_DUMPS:
+        reason = f"{len(dumps)} of at least {MIN_DUMPS} dumps of Wikidata were read"
+    elif not windows:
+        reason = f"no window ended {YEARS} years before the newest dump"
+    if reason:
+        yield from (Waiting(facts, ALL, 0, 0, None, reason) for facts in (BEGUN, HOLDING))
+        return
+    with in_memory() as connection:
+        for table in (FACTS, WIKIDATA_ENTITIES):
+            view_files(connection, table.name, store.lake.files(table.name), table.schema)
+        find_absent(connection, dumps)
+        rows = _counted(connection, dumps, windows)
+        between = {"start": windows[0].start, "end": windows[-1].end, "newest": dumps[-1]}
+        found = connection.execute(_SUBJECTS, between).fetchall()
+    n_subjects = {(BEGUN, relation or ALL): n for relation, n, _ in found}
+    n_subjects |= {(HOLDING, relation or ALL): n for relation, _, n in found}
+    for facts in (BEGUN, HOLDING):
+        own = rows if facts == HOLDING else [row for row in rows if row[1]]
+        yield _estimated(facts, ALL, own, n_subjects)
+        # Of facts that hold, most began long before the window.
+        for relation, group in groupby(sorted(own) if facts == BEGUN else (), key=lambda row: row[0]):
+            yield _estimated(facts, relation, list(group), n_subjects)
+
+
+def _counted(
+    connection: duckdb.DuckDBPyConnection, dumps: Sequence[date], windows: Sequence[Window]
+) -> list[tuple[Any, ...]]:
+    """Facts by relation, whether they begin in the window, group of subjects, first and last day; with their number."""
+    shared = {"days": list(dumps), "newest": dumps[-1]}
+    return [
+        row
+        for window in windows
+        for row in connection.execute(_ARRIVALS, {**shared, "start": window.start, "end": window.end}).fetchall()
+    ]
+
+
+def _estimated(facts: str, relation: str, rows: Sequence[tuple[Any, ...]], n_subjects: Mapping[Any, int]) -> Waiting:
+    if not rows:
+        return Waiting(facts, relation, 0, 0, None, "found no such facts")
+    _, _, subjects, first, last, n = (np.array(column) for column in zip(*rows, strict=True))
+    arrivals = turnbull(first, last, n, subjects, seed=_SEED)
+    return Waiting(facts, relation, int(n.sum()), n_subjects.get((facts, relation), 0), arrivals, None)
