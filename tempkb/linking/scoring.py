@@ -24,6 +24,7 @@ from tempkb.linking.asked import LINKED
 from tempkb.linking.bm25 import Bm25
 from tempkb.linking.candidates import Candidates, describe, n_of, of_release, page_ids_among
 from tempkb.linking.known import known_linker, known_linkers
+from tempkb.linking.nil import write_nil_thresholds
 from tempkb.linking.priors import priors_at, rank_by_links
 from tempkb.linking.requests import LinkRequest, link_words
 from tempkb.linking.searching import rank
@@ -124,6 +125,7 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
         # Those with the same candidates follow one another, so that these are read once.
         for one in sorted(stale, key=lambda one: (one.release, one.pool.cut, one.pool.name, one.cut)):
             run.link(one)
+        write_nil_thresholds(store, row)
         return [run.linked(one, encoded) for one in targets]
 
 
