@@ -146,7 +146,7 @@ def figures(mentions: Mentions, threshold: float | None) -> Iterator[dict[str, A
 def _f1(refused: Bools, absent: Bools, entities: Codes) -> Estimate:
     """F1 of the answer none: twice the rightly refused over all that are refused and all that are absent."""
     place, n = codes(entities)
-    both = summed(2.0 * (refused & absent), place, n).s
+    both = summed(floats(2 * (refused & absent)), place, n).s
     either = summed(floats(refused) + floats(absent), place, n).s
     # An entity that is present and not refused is in neither sum.
     used = either > 0
