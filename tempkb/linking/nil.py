@@ -4,7 +4,7 @@ Mentions of entities that became articles after a snapshot, linked among its can
 Of each linker the validation mentions of later snapshots say from where on this is the better answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -50,10 +50,11 @@ class Nil:
     threshold: float | None
     reason: str | None
 
-    def p_values(self, scores: Sequence[Sequence[float]]) -> Floats:
-        """Return p of mentions by the scores of their best candidates, of which there may be one, or none."""
-        first, second = (np.array([one[at] if len(one) > at else 0.0 for one in scores]) for at in (0, 1))
-        return p_values(self.present, first - second if self.measure == "margin" else first)
+    def told(self, scores: Iterable[Floats]) -> Iterator[tuple[float, bool | None]]:
+        """Yield p of mentions by the scores of their best candidates, perhaps none, and whether they have no entity."""
+        best = np.array([[*one[:2], 0.0, 0.0][:2] for one in scores])
+        for p in p_values(self.present, best[:, 0] - best[:, 1] if self.measure == "margin" else best[:, 0]).tolist():
+            yield p, None if self.threshold is None else p <= self.threshold
 
 
 def p_values(present: Floats, values: Floats) -> Floats:
