@@ -116,6 +116,7 @@ ASSETS = {
     "linkers": "linking",
     "entity_vectors": "linking",
     "linking_scores": "linking",
+    "nil_thresholds": "linking",
     "dump_files": "dumps",
     "pages": "dumps",
     "namespaces": "dumps",
@@ -171,6 +172,7 @@ ASSETS = {
     "judged_answers": "results",
     "judged_changes": "results",
     "linking_sums": "results",
+    "nil_results": "results",
     "knows": "results",
 }
 
@@ -386,6 +388,8 @@ def test_every_asset_is_a_declared_table():
             "judged_answers",
             "judged_changes",
             "linking_sums",
+            "nil_thresholds",
+            "nil_results",
             "knows",
         )
         if table.name in of_models or table.name.endswith("_prompts"):

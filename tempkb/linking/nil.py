@@ -6,7 +6,6 @@ Of each linker the validation mentions of later snapshots say from where on this
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -103,13 +102,9 @@ def write_nil_thresholds(store: Store, row: Row) -> Version | None:
     Of a linker that was trained here those pools count that are not before its training: it has read of entities that
     came before.
     """
-    name, trained = row["linker"], row["cut"]
-    versions = [
-        one
-        for one in scores_of_earlier(store.lake, name)
-        if trained is None or date.fromisoformat(parts_of(one.partition)[3]) >= trained
-    ]
-    inputs = {f"{one.table} {one.partition}": one.version for one in versions}
+    name = row["linker"]
+    versions = _versions(store.lake, row)
+    inputs = _inputs(versions)
     held = store.lake.current(NIL_THRESHOLDS.name, name)
     if held is None and not versions:
         return None
@@ -119,6 +114,17 @@ def write_nil_thresholds(store: Store, row: Row) -> Version | None:
     rows = [_row(name, measure, mentions) for measure in MEASURES] if _tells(mentions) else []
     table = pa.Table.from_pylist(rows, NIL_THRESHOLDS.schema)
     return store.write(NIL_THRESHOLDS, name, [table], Provenance(inputs))
+
+
+def _versions(lake: Lake, row: Row) -> list[Version]:
+    """The scores from which the thresholds of a linker are chosen."""
+    of = scores_of_earlier(lake, row["linker"])
+    trained = row["cut"]
+    return of if trained is None else [one for one in of if parts_of(one.partition)[3] >= trained.isoformat()]
+
+
+def _inputs(versions: Sequence[Version]) -> dict[str, str]:
+    return {f"{one.table} {one.partition}": one.version for one in versions}
 
 
 def nil_of(store: Store, row: Row, threshold: float | None = None) -> Nil | str:
@@ -131,7 +137,9 @@ def nil_of(store: Store, row: Row, threshold: float | None = None) -> Nil | str:
         SettingsError: there is a threshold, but nothing that p can be computed from.
     """
     held = store.lake.current(NIL_THRESHOLDS.name, row["linker"])
-    rows = declared_rows(held.paths(), NIL_THRESHOLDS) if held is not None else []
+    # Those of scores that were removed since are no longer of mentions that anyone can look at.
+    is_present = held is not None and inputs_of(held) == _inputs(_versions(store.lake, row))
+    rows = declared_rows(held.paths(), NIL_THRESHOLDS) if held is not None and is_present else []
     if not rows:
         why = (
             f"{row['linker']} has linked no validation mentions with and without an entity among the candidates of an "

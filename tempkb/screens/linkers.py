@@ -19,6 +19,7 @@ from tempkb.screens.console import console, grid, print_next, say
 from tempkb.store.lake import Lake
 from tempkb.store.memory import asking, declared_rows, view_files
 from tempkb.store.quoting import literal
+from tempkb.wording import rounded
 
 _OF_THRESHOLDS = ("measure", "n_present", "n_absent", "auc", "low", "high", "threshold", "pools", "reason")
 _KS = (1, 4, 16, N_TOP)
@@ -58,7 +59,10 @@ def print_linker(name: str) -> None:
         say(f"The tables of tempkb linking call its setup {_setups(lake)[name]}. {_recipe_in_words(row)}.")
     thresholds = declared_rows(lake.files(NIL_THRESHOLDS.name, [name]), NIL_THRESHOLDS)
     if thresholds:
-        shown = [[one[column] for column in _OF_THRESHOLDS] for one in thresholds]
+        shown = [
+            [rounded(one[of], 3) if isinstance(one[of], float) else one[of] for of in _OF_THRESHOLDS]
+            for one in thresholds
+        ]
         console().print(grid(_OF_THRESHOLDS, shown, title="no such article: chosen on validation mentions"))
 
 
