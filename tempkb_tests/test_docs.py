@@ -282,6 +282,8 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {"mean_of_models", "mean_of_seeds", "change_of_later_models", "seed_error"}
         | {"in_snapshot", "out_of_snapshot", "in_minus_out", "out_minus_in"}
         | {one.name for one in linking_effects.CONTRASTS}
+        # What tempkb link says of a mention.
+        | {one.name for one in fields(Answer)}
     )
     for word in re.findall(r"`([a-z]+(?:_[a-z0-9]+)+)(?: = [^`]*)?`", (ROOT / name).read_text("utf-8")):
         assert word in known, f"{name}: {word}"
