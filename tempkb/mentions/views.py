@@ -58,10 +58,10 @@ RED_LINKS = View(
         ANTI JOIN (
             SELECT wiki, cut, title AS target_title FROM {STABLE_SNAPSHOTS.name} WHERE namespace = 0
         ) USING (wiki, cut, target_title)
-    )
-    SELECT red.*, later.cut AS became_article_at
-    FROM red ASOF LEFT JOIN (SELECT wiki, cut, title FROM articles WHERE title IN (SELECT target_title FROM red)) AS later
-      ON later.wiki = red.wiki AND later.title = red.target_title AND later.cut > red.cut
+    ), named AS (SELECT wiki, cut, title FROM articles WHERE title IN (SELECT target_title FROM red))
+    SELECT red.*, named.cut AS became_article_at
+    FROM red ASOF LEFT JOIN named
+      ON named.wiki = red.wiki AND named.title = red.target_title AND named.cut > red.cut
     """,
     needs=(PAGE_LINKS.name, STABLE_SNAPSHOTS.name),
 )
