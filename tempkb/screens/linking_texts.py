@@ -54,10 +54,10 @@ def nil_in_words(nil: Nil | str) -> str:
         return f"Whether there is an article cannot be told: {nil}"
     if nil.threshold is None:
         return f"Whether there is an article cannot be told, so no threshold is set: {nil.reason}"
-    what = {"margin": "lead of its best candidate", "top_score": "best score"}[nil.measure]
+    what = {"margin": "best candidate leads by no more", "top_score": "best score is no higher"}[nil.measure]
     return (
-        f"p is the share of validation mentions with an article whose {what} is at most as large; up to "
-        f"{rounded(nil.threshold, 3)} there is no such article"
+        f"p is the share of validation mentions with an article whose {what}; up to p = {nil.threshold:.3f} there is "
+        "no such article"
     )
 
 

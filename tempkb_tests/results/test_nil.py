@@ -1,7 +1,10 @@
 """How well linkers tell that an entity is not there yet: figures by hand, and the rows of a home."""
 
+import re
 import shutil
+from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -12,6 +15,7 @@ from tempkb.linking.scoring import link_mentions
 from tempkb.results.nil import Mentions, figures, write_nil_results
 from tempkb.results.tables import NIL_RESULTS
 
+PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-8")
 POOLS = ("2022-01-01", "2023-01-01")
 
 
@@ -75,6 +79,10 @@ def test_the_prior_of_the_demo_tells_that_an_entity_is_not_there_yet(linked):
         some = link_text(linked, [f"They saw [[{mention}]]."], "2022-03-31", "prior", 5, lambda _: None)
         return [one for links in some for one in links.mentions][0]
 
+    linked.publish()
+    (query,) = [one for one in re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL) if "nil_results" in one]
+    with duckdb.connect(str(linked.home.database), read_only=True) as connection:
+        assert {(linker, gap) for linker, _, gap, *_ in connection.execute(query).fetchall()} == {("prior", 1)}
     # Invented; born two years later; and an article on that day.
     assert told("qwertyuiop").is_nil
     assert told("that wet day of 2023").is_nil
