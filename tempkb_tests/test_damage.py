@@ -164,6 +164,7 @@ FILLED = (
     # Not from the oldest cut on: a text is with the cut for which it was encoded first.
     ("linker", "score", "zero", "prior", "--cut", "2023-01-01", "--pool", "own", "--pool", "fixed-20"),
     ("linker", "score", "zero", "--subset", "validation", "--limit", "5"),
+    ("linker", "score", "prior", "--cut", "2023-01-01", "--pool", "2022-01-01", "--subset", "validation"),
     ("link", "Mist over [[the port]].", "--as-of", "2021-05-01", "--linker", "zero"),
     ("results",),
 )

@@ -1,6 +1,8 @@
 """The README and docs/ do not lie: every command, setting, table, column, target, query and picture in them is true."""
 
+import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
 from tempkb.demo.models.effect import CONTRASTS
+from tempkb.linking.answering import Answer
 from tempkb.linking.training.recipe import Recipe
 from tempkb.models.declaration import ModelRequest
 from tempkb.models.families import TRAITS
@@ -280,6 +283,8 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {"mean_of_models", "mean_of_seeds", "change_of_later_models", "seed_error"}
         | {"in_snapshot", "out_of_snapshot", "in_minus_out", "out_minus_in"}
         | {one.name for one in linking_effects.CONTRASTS}
+        # What tempkb link says of a mention.
+        | {one.name for one in fields(Answer)}
     )
     for word in re.findall(r"`([a-z]+(?:_[a-z0-9]+)+)(?: = [^`]*)?`", (ROOT / name).read_text("utf-8")):
         assert word in known, f"{name}: {word}"
@@ -322,6 +327,20 @@ def test_what_the_readme_says_the_demo_prints_is_what_it_prints(demo_home):
     )
     assert line in README
     assert line in said
+
+
+def test_the_mention_of_the_readme_is_linked_rightly_for_the_reason_that_is_shown(demo_home):
+    title, n, of, typed = re.search(
+        r"in the demo ([\w ]+), to which (\d) of (\d) links .*tempkb (link .*)`", README
+    ).groups()
+    (found,) = run_tempkb(demo_home, *shlex.split(typed), "--json").stdout.splitlines()
+    assert (json.loads(found)["entities"][0]["title"]) == title
+    with duckdb.connect(str(demo_home / "tempkb.duckdb"), read_only=True) as connection:
+        links = connection.execute(
+            "SELECT title, n_links, sum(n_links) OVER () FROM mention_priors AS p JOIN stable_snapshots AS s "
+            "ON s.cut = p.cut AND s.page_id = p.target_page_id WHERE p.cut = '2022-01-01' AND surface = 'the old port'"
+        ).fetchall()
+    assert (title, int(n), int(of)) in links
 
 
 def test_versions_agree():

@@ -121,6 +121,7 @@ ASSETS = {
     "linkers": "linking",
     "entity_vectors": "linking",
     "linking_scores": "linking",
+    "nil_thresholds": "linking",
     "dump_files": "dumps",
     "pages": "dumps",
     "namespaces": "dumps",
@@ -177,6 +178,7 @@ ASSETS = {
     "judged_changes": "results",
     "linking_sums": "results",
     "fact_delays": "results",
+    "nil_results": "results",
     "knows": "results",
 }
 
@@ -394,6 +396,8 @@ def test_every_asset_is_a_declared_table():
             "judged_changes",
             "linking_sums",
             "fact_delays",
+            "nil_thresholds",
+            "nil_results",
             "knows",
         )
         if table.name in of_models or table.name.endswith("_prompts"):

@@ -148,21 +148,38 @@ def score(names: tuple[str, ...], is_all: bool, **asked: Any) -> None:
     metavar="FILE",
     help="Read the text from this file instead; - is standard input.",
 )
-@click.option("--as-of", "day", required=True, metavar="DATE", help="Link to what was an article on this day.")
+@click.option(
+    "--as-of",
+    "day",
+    required=True,
+    metavar="DATE",
+    help="Link to what was an article as of the last cut at or before this day.",
+)
 @_LINKER
 @click.option("-k", "n", type=click.IntRange(1, 64), default=5, show_default=True, help="Entities of each mention.")
+@click.option(
+    "--nil-threshold",
+    type=click.FloatRange(0, 1),
+    metavar="P",
+    help="Say that there is no such article for a p up to this one; 0: never. By default what was chosen for the "
+    "linker on validation mentions.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per mention, to standard output.")
-def link(text: str | None, file: TextIO | None, day: str, name: str, n: int, as_json: bool) -> None:
+def link(
+    text: str | None, file: TextIO | None, day: str, name: str, n: int, nil_threshold: float | None, as_json: bool
+) -> None:
     """Link the mentions in TEXT, which are in double brackets, to the entities of a day.
 
-    The candidates are all articles at the last cut that is built and not after that day.
-    Their vectors are kept, so that the next text is linked at once. A file may be of any
-    length: it is read as one text, and linked some thousand mentions at a time.
+    The candidates are all articles as of the last cut at or before that day that is built;
+    how many came since is said. Their vectors are kept, so that the next text is linked at
+    once. A file may be of any length: it is read as one text, and linked some thousand
+    mentions at a time. The baselines prior and bm25 link, too.
 
     \b
     Examples:
       tempkb link "They sang of [[the old port]] at dawn." --as-of 2022-03-01
       tempkb link "The [[Mejlis]] was banned." --as-of 2021-12-31 --linker minilm -k 10
+      tempkb link "They sang of [[the old port]] at dawn." --as-of 2022-03-01 --linker prior
       tempkb link --file chronicle.txt --as-of 2022-03-01 --json > links.jsonl
       zcat chronicle.txt.gz | tempkb link --file - --as-of 2022-03-01 --json
     """
@@ -172,11 +189,17 @@ def link(text: str | None, file: TextIO | None, day: str, name: str, n: int, as_
     if (text is None) == (file is None):
         raise click.UsageError("expected a TEXT in quotation marks or --file FILE, and not both.")
     parts = [as_utf8(text)] if text is not None else iter(partial(file.read, _PART), "")  # type: ignore[union-attr]
-    print_links(parts, day, name, n, as_json=as_json)
+    print_links(parts, day, name, n, as_json=as_json, nil_threshold=nil_threshold)
 
 
 @click.command()
-@click.option("--as-of", "day", required=True, metavar="DATE", help="The entities that were articles on this day.")
+@click.option(
+    "--as-of",
+    "day",
+    required=True,
+    metavar="DATE",
+    help="The entities that were articles as of the last cut at or before this day.",
+)
 @click.option(
     "--out",
     required=True,

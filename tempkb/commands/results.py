@@ -187,8 +187,9 @@ def results() -> None:
 
     These are knowledge and knows (what tempkb knows says of the last window, and of all),
     demo_effect (whether the platform measures time; only with models of tempkb model demo),
-    linking_effects (what linkers of several snapshots show of time) and linking_sums, over
-    which are the views linking_by_training, linking_changes and linking_by_type. All other
+    linking_effects (what linkers of several snapshots show of time), linking_sums, over which
+    are the views linking_by_training, linking_changes and linking_by_type, and nil_results
+    (how well linkers tell that an entity is not there yet). All other
     views follow the present scores by themselves.
 
     \b

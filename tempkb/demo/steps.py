@@ -1,6 +1,8 @@
 """The commands that `tempkb demo --all` runs after it has written the dumps of the demo world."""
 
 _STUDY = "2021-01-01..2024-01-01"
+# In which entities that came later are not there yet.
+_EARLIER = ("--pool", "2022-01-01", "--pool", "2023-01-01")
 
 STEPS = (
     ("build",),
@@ -16,6 +18,8 @@ STEPS = (
     ("generate", "--all", "--benchmark", "ecbd", "--limit", "100"),
     ("linker", "train", "demo", "--cut", "2022-01-01", "--cut", "2023-01-01", "--preset", "demo"),
     ("linker", "score", "--all", "--release", "demo"),
+    ("linker", "score", "--all", "--release", "demo", *_EARLIER, "--subset", "validation"),
+    ("linker", "score", "--all", "--release", "demo", *_EARLIER),
     ("results",),
     ("linking", "--release", "demo"),
     # At the end, since what models name is judged by the results.

@@ -5,8 +5,8 @@ Of a text no more is held than is near some thousand mentions, which are encoded
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
-from itertools import islice
+from datetime import date, timedelta
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tempkb.benchmarks.linkable.sentences import mention_sentence
 from tempkb.errors import SettingsError
-from tempkb.linking.candidates import Candidates, of_cut
+from tempkb.linking.bm25 import index_of
+from tempkb.linking.candidates import Candidates, of_cut, page_ids_among
+from tempkb.linking.inputs import MentionText
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.marked import marked_mentions
+from tempkb.linking.nil import Nil, nil_of
+from tempkb.linking.priors import priors_at, rank_by_links
 from tempkb.linking.requests import AS_OF, LinkRequest
 from tempkb.linking.searching import top
 from tempkb.linking.tables import BASELINES, LINKERS
@@ -28,11 +33,18 @@ from tempkb.store.quoting import parquet
 from tempkb.store.said import note_asked
 from tempkb.store.store import Store
 from tempkb.values import day as read_day
-from tempkb.windows import window_of_key
+from tempkb.windows import window_ending, window_of_key
+from tempkb.wording import counted
 
 Log = Callable[[str], None]
 Row = dict[str, Any]
 
+Best = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+"""Page_ids and scores of the best candidates of a mention."""
+Search = Callable[[Sequence[MentionText], int], list[Best]]
+"""Finds so many candidates of each of some mentions, at most."""
+
+_AROUND = 1_000  # characters on either side of a mention that baselines are given; BM25 reads twenty words of them
 # Mentions that are linked at once, and characters of what is around them. An encoder sorts as many texts at a time, so
 # that each is encoded in the same company as if all were given to it.
 _MENTIONS, _CHARS = 8_192, 1 << 26
@@ -49,53 +61,134 @@ class Found:
 
 
 @dataclass(frozen=True)
+class AsOf:
+    """The last cut that is built and not after a day.
+
+    Attributes:
+        n_since: how many pages became articles from the cut to the end of the day, and were so at the next cut that is
+            built; None if there is no such cut.
+    """
+
+    day: date
+    cut: date
+    n_since: int | None
+
+    def in_words(self) -> str:
+        """Say how far the cut is, and what it lacks; empty if it is of that day."""
+        if self.day == self.cut:
+            return ""
+        away = f"{self.cut} is the last cut at or before {self.day}, by {counted((self.day - self.cut).days, 'day')}"
+        if self.n_since is None:
+            return f"{away}; how many articles came since is not known, as no later cut is built"
+        return f"{away}; {counted(self.n_since, 'article')} came since, and cannot be found"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a mention may mean.
+
+    Attributes:
+        mention: as written.
+        entities: the best ones, best first.
+        p: of the hypothesis that its entity is among the candidates; None if it cannot be told.
+        is_nil: whether p is not above the threshold; None without one.
+    """
+
+    mention: str
+    entities: list[Found]
+    p: float | None = None
+    is_nil: bool | None = None
+
+
+@dataclass(frozen=True)
 class Links:
     """What some mentions of a text may mean.
 
     Attributes:
-        cut: whose entities are the candidates.
-        mentions: each as written, with the best entities first.
+        as_of: whose entities are the candidates.
+        nil: how the linker tells that a mention has no entity among them; or why it cannot.
     """
 
     linker: str
-    cut: date
+    as_of: AsOf
     n_candidates: int
-    mentions: list[tuple[str, list[Found]]]
+    nil: Nil | str
+    mentions: list[Answer]
 
 
-def link_text(store: Store, parts: Iterable[str], day: str, linker: str, n: int, log: Log) -> Iterator[Links]:
+def link_text(
+    store: Store, parts: Iterable[str], day: str, linker: str, n: int, log: Log, nil_threshold: float | None = None
+) -> Iterator[Links]:
     """Link the mentions of a text, which are in double brackets, some thousand at a time.
 
     Args:
         parts: the text in its order, with at least one mention.
         day: YYYY-MM-DD; the candidates are those of the last cut that is built and not after it.
-        linker: its name; empty for the one that `encoder_row` chooses.
+        linker: its name, or that of a baseline; empty for the one that `encoder_row` chooses.
+        nil_threshold: p up to which a mention has no entity; None for what was chosen for the linker.
 
     Raises:
-        SettingsError: the text has no mention, nothing is built up to that day, or there is no such linker.
+        SettingsError: the text has no mention, nothing is built up to that day, there is no such linker, or there is a
+            threshold for a linker of which nothing is known that p could be computed from.
+        ContractError: the linker is the prior, and those of the cut are not built.
         ModelError: the linker cannot be loaded.
     """
-    cut = cut_as_of(store, day)
-    row = encoder_row(store, linker, cut, f"tempkb link TEXT --as-of {day}")
-    encoder = encoder_of(row, request_for(store, row))
-    mentions = marked_mentions(parts, encoder.n_around)
-    at_once = max(1, min(_MENTIONS, _CHARS // encoder.n_around))
+    as_of = as_of_day(store, day)
+    if linker in BASELINES:
+        row = known_linker(store.lake, linker) or {}
+    else:
+        row = encoder_row(store, linker, as_of.cut, f"tempkb link TEXT --as-of {day}")
+    nil = nil_of(store, row, nil_threshold)
+    n_around = _AROUND if linker in BASELINES else encoder_of(row, request_for(store, row)).n_around
+    mentions = marked_mentions(parts, n_around)
+    at_once = max(1, min(_MENTIONS, _CHARS // n_around))
     some = list(islice(mentions, at_once))
     with store.lake.staging() as folder:
+        search, candidates, n_candidates = _search(store, row, as_of.cut, folder, log)
+        while some:
+            # The lead of the best needs the second one, even if one alone is wanted.
+            ranked = search(some, max(n, 2))
+            about = _about(candidates.digests, np.unique(np.concatenate([pages for pages, _ in ranked])))
+            told = nil.told(scores for _, scores in ranked) if isinstance(nil, Nil) else repeat((None, None), len(some))
+            answers = []
+            for mention, (pages, scores), (p, is_nil) in zip(some, ranked, told, strict=True):
+                best = zip(pages.tolist()[:n], scores.tolist()[:n], strict=True)
+                answers.append(
+                    Answer(mention.mention, [Found(one, *about[one], score) for one, score in best], p, is_nil)
+                )
+            yield Links(row["linker"], as_of, n_candidates, nil, answers)
+            some = list(islice(mentions, at_once))
+
+
+def _search(store: Store, row: Row, cut: date, folder: Path, log: Log) -> tuple[Search, Candidates, int]:
+    """What finds the best candidates of mentions; the candidates; and their number."""
+    if row["linker"] not in BASELINES:
         candidates = candidates_at(store, row, cut, folder, log)
         own, vectors = vectors_of(store, row, candidates, folder)
-        while some:
+        encoder = encoder_of(row, request_for(store, row))
+
+        def encoded(some: Sequence[MentionText], k: int) -> list[Best]:
             with on_threads(row["n_parameters"], encoder.device.type):
                 queries = encoder.mentions(some)
-            page_ids, scores = top(queries, vectors, own, n, log)
-            about = _about(candidates.digests, np.unique(page_ids))
-            found = [
-                [Found(page, *about[page], score) for page, score in zip(pages, given, strict=True)]
-                for pages, given in zip(page_ids.tolist(), scores.tolist(), strict=True)
-            ]
-            answers = [(mention.mention, entities) for mention, entities in zip(some, found, strict=True)]
-            yield Links(row["linker"], cut, len(own), answers)
-            some = list(islice(mentions, at_once))
+            return list(zip(*top(queries, vectors, own, k, log), strict=True))
+
+        return encoded, candidates, len(own)
+    candidates = of_cut(store, cut, folder / "candidates.parquet")
+    if row["linker"] == "prior":
+        own, priors = page_ids_among(candidates), priors_at(store, cut)
+
+        def linked(some: Sequence[MentionText], k: int) -> list[Best]:
+            return [best[:2] for best in rank_by_links(priors, [one.mention for one in some], own, k)]
+
+        return linked, candidates, len(own)
+    own, index = index_of(store, candidates, folder / "described.parquet")
+
+    def found(some: Sequence[MentionText], k: int) -> list[Best]:
+        return [
+            best[:2] for best in index.rank((mention_sentence(one.left, one.mention, one.right) for one in some), k)
+        ]
+
+    return found, candidates, len(own)
 
 
 def candidates_at(store: Store, row: Row, cut: date, folder: Path, log: Log) -> Candidates:
@@ -112,8 +205,8 @@ def request_for(store: Store, row: Row) -> LinkRequest:
     return LinkRequest(dtype=dtype_of(store, row["linker"]))
 
 
-def cut_as_of(store: Store, day: str) -> date:
-    """Return the last cut that is built and not after a day.
+def as_of_day(store: Store, day: str) -> AsOf:
+    """Return the last cut that is built and not after a day, with how many articles came since.
 
     Raises:
         SettingsError: the day is no date, or no window is built that ends by then.
@@ -128,7 +221,23 @@ def cut_as_of(store: Store, day: str) -> date:
     if not before:
         there = f"the first cut that is built is {cuts[0]}" if cuts else "nothing is built yet; build it: tempkb build"
         raise SettingsError(f"--as-of {asked}: found no cut that is built and not after that day; {there}")
-    return before[-1]
+    after = [cut for cut in cuts if cut > asked]
+    return AsOf(asked, before[-1], _n_since(store, before[-1], asked, after[0]) if after else None)
+
+
+def _n_since(store: Store, cut: date, day: date, after: date) -> int:
+    """Return how many articles of a later cut became articles from a cut to the end of a day."""
+    window = window_ending(after, store.home.settings.granularity)
+    with asking() as memory:
+        rows = memory.execute(
+            f"""
+            SELECT count(*) FROM {parquet(store.lake.files(STABLE_SNAPSHOTS.name, [window.key]))}
+            WHERE namespace = 0 AND redirect_title IS NULL AND NOT is_blank AND NOT is_disambiguation
+              AND article_since >= $cut::TIMESTAMPTZ AND article_since < $end::TIMESTAMPTZ
+            """,
+            {"cut": cut.isoformat(), "end": (day + timedelta(days=1)).isoformat()},
+        ).fetchall()
+    return int(rows[0][0])
 
 
 def encoder_row(store: Store, name: str, cut: date, command: str) -> Row:

@@ -13,7 +13,15 @@ from tempkb.linking.linkers import add_linker, train_linker
 from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest, link_request, linker_request
 from tempkb.linking.scoring import Linked, link_mentions
 from tempkb.linking.showing import accuracy_picture, curves, sample
-from tempkb.linking.tables import BASELINES, ENTITY_VECTORS, LINKERS, LINKING_SCORES, linker_of, scores_partition
+from tempkb.linking.tables import (
+    BASELINES,
+    ENTITY_VECTORS,
+    LINKERS,
+    LINKING_SCORES,
+    NIL_THRESHOLDS,
+    linker_of,
+    scores_partition,
+)
 from tempkb.mentions.tables import MENTION_PRIORS
 from tempkb.store.assets import fields_of, sample_of, spec_of, table_of, words_in
 from tempkb.store.materialise import facts_of, facts_of_partitions
@@ -92,6 +100,13 @@ def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -
             [LINKERS.name, ENTITY_VECTORS.name, *_of_each(_MENTIONS, _ENTITIES), _any([MENTION_PRIORS.name])],
             skippable=True,
         ),
+        spec_of(
+            NIL_THRESHOLDS,
+            "From where on a linker says that a mention's entity is not among the candidates, once it has linked "
+            "mentions among the candidates of an earlier snapshot.\n\nOne row per measure; key `linker`, `measure`.",
+            [LINKING_SCORES.name],
+            skippable=True,
+        ),
     ],
     config_schema=fields_of(LinkRequest),
 )
@@ -118,6 +133,10 @@ def link(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> I
             "sample": table_of(sample(store, keys[0]), cell=200),
         }
         yield dg.MaterializeResult(asset_key=LINKING_SCORES.name, metadata=facts)
+    chosen = store.lake.current(NIL_THRESHOLDS.name, name)
+    if chosen is not None:
+        facts = {**facts_of(chosen, publication), "sample": sample_of(chosen)}
+        yield dg.MaterializeResult(asset_key=NIL_THRESHOLDS.name, metadata=facts)
 
 
 def _savings(done: list[Linked]) -> dict[str, int]:

@@ -6,18 +6,29 @@ a query is no candidate.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tempkb.benchmarks.linkable.sentences import entity_sentence
+from tempkb.linking.candidates import Candidates, described, page_ids_among
 from tempkb.linking.extra import require_extra
 from tempkb.linking.searching import DECIMALS
 from tempkb.linking.words import words_of
+from tempkb.store.store import Store
 
 Integers = npt.NDArray[np.int64]
 Best = tuple[Integers, npt.NDArray[np.float64], Integers]
 """The best candidates of a query: page_ids, rounded scores, and numbers of other candidates with the same score."""
+
+
+def index_of(store: Store, wanted: Candidates, path: Path) -> tuple[Integers, "Bm25"]:
+    """Return the page_ids of candidates, and an index of their texts, which are written to a file."""
+    page_ids = page_ids_among(wanted)
+    rows = described(store, wanted, page_ids, path)
+    return page_ids, Bm25(page_ids, (entity_sentence(row["title"], row["description"]) for row in rows))
 
 
 class _Documents(Sequence[npt.NDArray[np.int32]]):

@@ -1,9 +1,10 @@
 """Candidates: entities of a cut, of a release or without one, with the digests of what linkers read of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -15,7 +16,7 @@ from tempkb.benchmarks.register import partition_of
 from tempkb.errors import ContractError
 from tempkb.linking.asked import DEFAULT, linkable_of
 from tempkb.store.memory import asking, view_files
-from tempkb.store.parquet import parquet_writer
+from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -122,6 +123,14 @@ def n_distinct(wanted: Sequence[Candidates]) -> int:
             parts.append(f"SELECT text_sha256 FROM {parquet(one.digests)}{chosen}")
         query = " UNION ALL ".join(parts) or "SELECT NULL AS text_sha256 LIMIT 0"
         return int(memory.execute(f"SELECT count(DISTINCT text_sha256) FROM ({query})").fetchall()[0][0])
+
+
+def described(store: Store, wanted: Candidates, page_ids: Integers, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield some candidates as `describe` writes them to a file."""
+    describe(store, wanted, page_ids, path)
+    with open_parquet(path) as file:
+        for batch in file.iter_batches(_BATCH_ROWS):
+            yield from batch.to_pylist()
 
 
 def describe(store: Store, wanted: Candidates, page_ids: Integers, path: Path) -> None:

@@ -19,7 +19,7 @@ from tempkb.benchmarks.card import texts_beside
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
 from tempkb.benchmarks.linkable.sentences import N_WORDS as SENTENCE_WORDS
 from tempkb.benchmarks.linkable.texts import DESCRIBED, N_CHARS, N_WORDS
-from tempkb.linking.answering import candidates_at, cut_as_of, encoder_row, request_for
+from tempkb.linking.answering import AsOf, as_of_day, candidates_at, encoder_row, request_for
 from tempkb.linking.checkpoints import Layout, layout_of
 from tempkb.linking.inputs import Inputs
 from tempkb.linking.vectors import encoder_of, vectors_of
@@ -39,7 +39,7 @@ class WrittenIndex:
 
     folder: Path
     linker: str
-    cut: date
+    as_of: AsOf
     n_entities: int
     n_bytes: int
 
@@ -59,7 +59,8 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
     """
     # If `out` is the current folder, that name will be of the folder that is replaced.
     place = out.absolute()
-    cut = cut_as_of(store, day)
+    as_of = as_of_day(store, day)
+    cut = as_of.cut
     row = encoder_row(store, linker, cut, f"tempkb index --as-of {day} --out {shlex.quote(str(out))}")
     layout = layout_of(row)
     with export_folder(out, "an index of entities", (ENTITIES, INDEX)) as folder, store.lake.staging() as drafts:
@@ -75,7 +76,7 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
         _copy_encoder(folder, layout)
         folder.write_text("README.md", _card(store, row, cut, len(page_ids), inputs))
     n_bytes = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
-    return WrittenIndex(out, row["linker"], cut, len(page_ids), n_bytes)
+    return WrittenIndex(out, row["linker"], as_of, len(page_ids), n_bytes)
 
 
 def _write_flat(path: Path, vectors: npt.NDArray[np.float16]) -> None:

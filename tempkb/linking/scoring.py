@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from tempkb.benchmarks.linkable.methods import Snapshots
 from tempkb.benchmarks.linkable.pools import Pool, page_ids_of, pool_of
-from tempkb.benchmarks.linkable.sentences import entity_sentence, mention_sentence
+from tempkb.benchmarks.linkable.sentences import mention_sentence
 from tempkb.benchmarks.register import built_entry, partition_of, releases_of
 from tempkb.errors import ContractError, SettingsError
 from tempkb.linking.asked import LINKED
-from tempkb.linking.bm25 import Bm25
-from tempkb.linking.candidates import Candidates, describe, n_of, of_release, page_ids_among
+from tempkb.linking.bm25 import Bm25, index_of
+from tempkb.linking.candidates import Candidates, described, n_of, of_release
 from tempkb.linking.known import known_linker, known_linkers
+from tempkb.linking.nil import write_nil_thresholds
 from tempkb.linking.priors import priors_at, rank_by_links
 from tempkb.linking.requests import LinkRequest, link_words
 from tempkb.linking.searching import rank
@@ -34,7 +35,7 @@ from tempkb.linking.words import mean_similarity, words_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking
-from tempkb.store.parquet import open_parquet, read_parquet
+from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.said import note_asked
 from tempkb.store.store import Store, inputs_of, is_of_present_code, settings_of
@@ -50,7 +51,6 @@ ACCURACIES = (1, 4, 16, 64)
 """The K of the numbers that a run reports."""
 _KEY = ("target_page_id", "anchor_page_id", "start_char")
 _ASKED = (*_KEY, "category", "mention", "context_left", "context_right")
-_BATCH_ROWS = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,7 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
         # Those with the same candidates follow one another, so that these are read once.
         for one in sorted(stale, key=lambda one: (one.release, one.pool.cut, one.pool.name, one.cut)):
             run.link(one)
+        write_nil_thresholds(store, row)
         return [run.linked(one, encoded) for one in targets]
 
 
@@ -324,11 +325,7 @@ class _Run:
         return vectors_of(self._store, self._row, wanted, self._folder)
 
     def _indexed(self, wanted: Candidates) -> tuple[Integers, Bm25]:
-        described = self._folder / "described.parquet"
-        page_ids = page_ids_among(wanted)
-        describe(self._store, wanted, page_ids, described)
-        texts = (entity_sentence(row["title"], row["description"]) for row in _rows_of(described))
-        return page_ids, Bm25(page_ids, texts)
+        return index_of(self._store, wanted, self._folder / "described.parquet")
 
     def _encoded(self, target: _Target, mentions: pa.Table) -> npt.NDArray[np.float32]:
         """The vectors of mentions, which are encoded once for all pools of a snapshot."""
@@ -346,14 +343,13 @@ class _Run:
         if not best:
             return []
         shown = np.unique(np.concatenate([pages for pages, _, _ in best]))
-        described = self._folder / "shown.parquet"
-        describe(self._store, self._candidates(target), shown, described)
+        rows = described(self._store, self._candidates(target), shown, self._folder / "shown.parquet")
         numbers: dict[str, int] = {}
         words = {
             row["page_id"]: np.array(
                 [numbers.setdefault(word, len(numbers)) for word in words_of(row["description"])], np.int32
             )
-            for row in _rows_of(described)
+            for row in rows
         }
         return [mean_similarity([words[page].tolist() for page in pages.tolist()]) for pages, _, _ in best]
 
@@ -433,9 +429,3 @@ def _limits_of(version: Version) -> dict[str, int | None]:
     """The subsets that a partition has, each with the number of mentions to which it was limited, or None."""
     found: dict[str, int | None] = settings_of(version).get("subsets", {})
     return found
-
-
-def _rows_of(path: Path) -> Iterator[dict[str, Any]]:
-    with open_parquet(path) as file:
-        for batch in file.iter_batches(_BATCH_ROWS):
-            yield from batch.to_pylist()

@@ -1,4 +1,4 @@
-"""The tables of linking: linkers, vectors of entities, and where each linker ranks the entity of each mention."""
+"""The tables of linking: linkers, vectors of entities, where linkers rank the entities of mentions, and thresholds."""
 
 from tempkb.dumps.tables import WIKI
 from tempkb.store.lake import RESUMABLE
@@ -14,6 +14,9 @@ BASELINES = ("bm25", "prior")
 """Names, and kinds, of the linkers that have no weights; every home has them."""
 N_TOP = 64
 """How many candidates of a mention are kept."""
+
+MEASURES = ("margin", "top_score")
+"""What may tell that a mention has no entity among the candidates: the best score, or by how much it is the best."""
 
 DIGESTS = ("weights_sha256", "config_sha256", "tokenizer_sha256")
 """Columns of the digests to which a linker's name is bound."""
@@ -157,7 +160,65 @@ LINKING_SCORES = Table(
     ),
 )
 
-TABLES = (LINKERS, ENTITY_VECTORS, LINKING_SCORES)
+NIL_THRESHOLDS = Table(
+    name="nil_thresholds",
+    meaning="From where on each linker says that a mention's entity is not among the candidates, chosen on validation "
+    "mentions of later snapshots in pools of earlier ones, of which entities that came in between are absent. Of a "
+    "linker that tempkb trained these are pools of the day of its training or later ones.",
+    columns=(
+        _LINKER,
+        Column(
+            "measure",
+            STRING,
+            "margin (the best score minus the second one) or top_score; `tempkb link` uses the one with the larger auc",
+        ),
+        Column("releases", list_of(STRING), "releases whose validation mentions they are"),
+        Column("pools", list_of(STRING), "snapshots whose candidates they were linked with"),
+        Column("n_present", INT64, "number of mentions whose entity is a candidate, once for each pool"),
+        Column("n_absent", INT64, "number of those whose entity is none"),
+        Column("n_present_entities", INT64, "number of entities of the former"),
+        Column("n_absent_entities", INT64, "number of entities of the latter"),
+        Column("auc", FLOAT64, "share of pairs of a present and an absent mention in which the present one is higher"),
+        Column(
+            "low", FLOAT64, "lower end of its 95 % interval, clustered by entity; null under ten entities of a side"
+        ),
+        Column("high", FLOAT64, "upper end"),
+        Column(
+            "threshold",
+            FLOAT64,
+            "p up to which there is no such article: where the share of refused absent mentions exceeds that of "
+            "refused present ones by most; null where reason says why there is none",
+        ),
+        Column("refused_present", FLOAT64, "share of the present mentions with a p up to the threshold; or null"),
+        Column("refused_absent", FLOAT64, "share of the absent mentions with a p up to the threshold; or null"),
+        Column("reason", STRING, "why there is no threshold; or null"),
+        Column(
+            "present_values",
+            list_of(FLOAT64),
+            "the measure of present mentions, ascending, at most 1,000 of them, evenly spaced: p of a mention is (1 + "
+            "those that are not above its own) / (1 + all)",
+            is_bulk=True,
+        ),
+    ),
+    key=("linker", "measure"),
+    family=Family.LINKER,
+    partitioned_by="linker",
+    partition_columns=("linker",),
+    rules=(
+        Rule(
+            "threshold_or_reason",
+            "there is a threshold, or why there is none",
+            "(threshold IS NULL) = (reason IS NULL)",
+        ),
+        Rule(
+            "threshold_where_it_tells",
+            "a threshold needs an interval of the AUC above one half",
+            "threshold IS NOT NULL AND coalesce(low <= 0.5, true)",
+        ),
+    ),
+)
+
+TABLES = (LINKERS, ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS)
 
 
 def vectors_partition(linker: str, cut: str) -> str:

@@ -1,6 +1,7 @@
-"""Declares the views over the room's tables: what is left out of the readable texts, and by which templates."""
+"""Declares the views over the room's tables: what is left out of the readable texts, and links that lead nowhere."""
 
-from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.tables import View
 
 HOLE_SOURCES = View(
@@ -39,4 +40,30 @@ HOLE_SHARES = View(
     needs=(PAGE_TEXTS.name,),
 )
 
-VIEWS = (HOLE_SOURCES, HOLE_SHARES)
+RED_LINKS = View(
+    name="red_links",
+    meaning="Links of articles whose title no page has at the cut, which mentions leaves out: mentions of what has no "
+    "article yet, never will, or is misspelt. became_article_at is the first later cut that is built at which an "
+    "article has the title; null if none has. Choose a cut, since each has its own rows.",
+    query=f"""
+    WITH articles AS (
+        SELECT * FROM {STABLE_SNAPSHOTS.name} WHERE namespace = 0 AND redirect_title IS NULL AND NOT is_blank
+    ), red AS (
+        SELECT s.wiki, s.dump_id, s.window_start, s.cut, s.page_id AS source_page_id,
+               s.revision_id AS source_revision_id, start_char, end_char, surface, target_title
+        FROM articles AS s JOIN (
+            SELECT wiki, page_id, revision_id, start_char, end_char, surface, target_title
+            FROM {PAGE_LINKS.name} WHERE kind = 'page' AND target_namespace = 0
+        ) USING (wiki, page_id, revision_id)
+        ANTI JOIN (
+            SELECT wiki, cut, title AS target_title FROM {STABLE_SNAPSHOTS.name} WHERE namespace = 0
+        ) USING (wiki, cut, target_title)
+    ), named AS (SELECT wiki, cut, title FROM articles WHERE title IN (SELECT target_title FROM red))
+    SELECT red.*, named.cut AS became_article_at
+    FROM red ASOF LEFT JOIN named
+      ON named.wiki = red.wiki AND named.title = red.target_title AND named.cut > red.cut
+    """,
+    needs=(PAGE_LINKS.name, STABLE_SNAPSHOTS.name),
+)
+
+VIEWS = (HOLE_SOURCES, HOLE_SHARES, RED_LINKS)

@@ -6,7 +6,7 @@ import dagster as dg
 import pyarrow as pa
 
 from tempkb.generations.tables import GENERATIONS
-from tempkb.linking.tables import LINKING_SCORES
+from tempkb.linking.tables import LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.pictures import as_markdown
 from tempkb.results.delays import write_fact_delays
 from tempkb.results.judged_plots import names_figure
@@ -15,6 +15,7 @@ from tempkb.results.judged_tabling import read_names, sample_by_kind
 from tempkb.results.judging import write_judged
 from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.linking_sums import write_linking_sums
+from tempkb.results.nil import write_nil_results
 from tempkb.results.plots import delays_figure, levels_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window
 from tempkb.results.tables import KNOWLEDGE, KNOWS, LINKING_EFFECTS
@@ -90,6 +91,16 @@ def linking_sums(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     One row per figure, metric and number of candidates; key `number`.
     """
     version = write_linking_sums(store)
+    return dg.MaterializeResult(metadata=facts_of(version, store.publish()))
+
+
+@dg.asset(deps=[_LINKED, dg.AssetDep(NIL_THRESHOLDS.name, partition_mapping=dg.AllPartitionMapping())])
+def nil_results(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+    """How well linkers tell that the entity of a mention is not there yet.
+
+    One row per linker, measure, snapshots and metric; key `number`.
+    """
+    version = write_nil_results(store)
     return dg.MaterializeResult(metadata=facts_of(version, store.publish()))
 
 

@@ -36,7 +36,8 @@ def are_due(store: Store, names: Collection[str]) -> str:
     if not due:
         return ""
     are, them = ("is", "it") if len(due) == 1 else ("are", "them")
-    return f"{' and '.join(due)} {are} not of the present scores; compute {them} again: tempkb results"
+    named = " and ".join(filter(None, (", ".join(due[:-1]), due[-1])))
+    return f"{named} {are} not of the present scores; compute {them} again: tempkb results"
 
 
 def _is_made(lake: Lake, table: str) -> bool:

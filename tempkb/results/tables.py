@@ -3,7 +3,7 @@
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.linking.asked import rows_of
-from tempkb.linking.tables import LINKERS, LINKING_SCORES
+from tempkb.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.models.tables import MODELS
 from tempkb.results import judged_tables
 from tempkb.scores.tables import PROMPT_SCORES
@@ -302,6 +302,59 @@ LINKING_SUMS = Table(
     ),
 )
 
+NIL_RESULTS = Table(
+    name="nil_results",
+    meaning="How well linkers tell that the entity of a mention is not there yet: test mentions of a snapshot in pools "
+    "of earlier ones, in which entities that came in between are absent, so that none is the right answer. By linker, "
+    "snapshot and pool, and by gap over all of them (cut and pool are null). Without mentions of both kinds there is "
+    "no row; without a threshold, which nil_thresholds has or says why not, there is the auc alone.",
+    columns=(
+        Column("number", INT64, "number of the row, from 1 on"),
+        Column("release", STRING, "release of TempEL"),
+        Column("linker", STRING, "name of the linker"),
+        Column(
+            "model_cut",
+            DATE,
+            "snapshot of its training, after which a pool should not be: of an earlier one it has read of absent "
+            "entities; null if tempkb did not train it",
+        ),
+        Column("measure", STRING, "margin or top_score, as in nil_thresholds"),
+        Column("cut", DATE, "snapshot of the mentions; null over all of a gap"),
+        Column("pool", DATE, "snapshot of the candidates; null over all of a gap"),
+        Column("gap", INT32, "number of the release's snapshots from pool to cut"),
+        Column(
+            "metric",
+            STRING,
+            "auc (share of pairs in which the present mention has the higher value), f1 (of the answer none), accuracy "
+            "(with none as an answer) or gain (accuracy minus that of the same linker without this answer)",
+        ),
+        Column("value", FLOAT64, "the figure"),
+        Column("standard_error", FLOAT64, "clustered by entity; null with a single entity"),
+        Column("low", FLOAT64, "lower end of the 95 % interval; null under ten entities"),
+        Column("high", FLOAT64, "upper end"),
+        Column(
+            "placebo",
+            FLOAT64,
+            "of an auc: its mean with permuted entities, 200 times, within linker, snapshot and pool, which is one "
+            "half; or null",
+        ),
+        Column("placebo_low", FLOAT64, "2.5 % quantile of the permuted ones; or null"),
+        Column("placebo_high", FLOAT64, "97.5 % quantile; or null"),
+        Column("threshold", FLOAT64, "p up to which none is the answer, chosen on the validation set alone; or null"),
+        Column("n_present", INT64, "number of mentions whose entity is a candidate"),
+        Column("n_absent", INT64, "number of those whose entity is none"),
+        Column("n_clusters", INT64, "number of entities that count; of an auc, of the side that has fewer"),
+    ),
+    key=("number",),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=(
+        Rule("interval_holds_its_value", "an interval contains its value", "NOT (value BETWEEN low AND high)"),
+        Rule("candidates_are_earlier", "candidates are of an earlier snapshot than mentions", "pool >= cut OR gap < 1"),
+    ),
+)
+
 FACT_DELAYS = Table(
     name="fact_delays",
     meaning="How long after the end of a window its facts are in Wikidata: after how many days which share of those "
@@ -330,7 +383,16 @@ FACT_DELAYS = Table(
     rules=(Rule("days_or_a_reason", "there are days, or a reason why not", "(days IS NULL) = (reason IS NULL)"),),
 )
 
-TABLES = (KNOWLEDGE, KNOWS, DEMO_EFFECT, LINKING_EFFECTS, LINKING_SUMS, FACT_DELAYS, *judged_tables.TABLES)
+TABLES = (
+    KNOWLEDGE,
+    KNOWS,
+    DEMO_EFFECT,
+    LINKING_EFFECTS,
+    LINKING_SUMS,
+    NIL_RESULTS,
+    FACT_DELAYS,
+    *judged_tables.TABLES,
+)
 
 _SCORED = (
     MODELS.name,
@@ -349,6 +411,7 @@ MADE_FROM = {
     DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
     LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
     LINKING_SUMS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("types").needs),
+    NIL_RESULTS.name: (LINKING_SCORES.name, NIL_THRESHOLDS.name),
     FACT_DELAYS.name: (FACTS.name, WIKIDATA_ENTITIES.name),
     **judged_tables.MADE_FROM,
 }

@@ -11,7 +11,7 @@ from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.errors import SettingsError
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.requests import AddRequest, TrainRequest, default_name, link_request, linker_request
-from tempkb.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES
+from tempkb.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.linking.training.recipe import PRESETS
 from tempkb.linking.training.teaching import school
 from tempkb.options import Words
@@ -24,7 +24,7 @@ def _is_known(name: str, _is_whole: bool) -> bool:
 
 
 _MAKING = Task(LINKERS_JOB, LINKERS.name, (LINKERS.name,), _is_known)
-_LINKING = Task(LINKERS_JOB, "link", (ENTITY_VECTORS.name, LINKING_SCORES.name))
+_LINKING = Task(LINKERS_JOB, "link", (ENTITY_VECTORS.name, LINKING_SCORES.name, NIL_THRESHOLDS.name))
 
 
 def train(

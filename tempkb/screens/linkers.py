@@ -9,17 +9,19 @@ from tempkb.benchmarks.linkable.pool_names import OWN_POOL
 from tempkb.errors import SettingsError
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.requests import link_request
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
+from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP, NIL_THRESHOLDS
 from tempkb.linking.training.recipe import PRESETS, other_numbers
 from tempkb.options import Words
 from tempkb.results.currency import are_due
 from tempkb.results.linking_sql import OWN_SETUPS
-from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS
+from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.store.lake import Lake
-from tempkb.store.memory import asking, view_files
+from tempkb.store.memory import asking, declared_rows, view_files
 from tempkb.store.quoting import literal
+from tempkb.wording import rounded
 
+_OF_THRESHOLDS = ("measure", "n_present", "n_absent", "auc", "low", "high", "threshold", "pools", "reason")
 _KS = (1, 4, 16, N_TOP)
 
 
@@ -55,6 +57,13 @@ def print_linker(name: str) -> None:
     console().print(grid(("column", "value"), list(row.items())))
     if row["preset"]:
         say(f"The tables of tempkb linking call its setup {_setups(lake)[name]}. {_recipe_in_words(row)}.")
+    thresholds = declared_rows(lake.files(NIL_THRESHOLDS.name, [name]), NIL_THRESHOLDS)
+    if thresholds:
+        shown = [
+            [rounded(one[of], 3) if isinstance(one[of], float) else one[of] for of in _OF_THRESHOLDS]
+            for one in thresholds
+        ]
+        console().print(grid(_OF_THRESHOLDS, shown, title="no such article: chosen on validation mentions"))
 
 
 def print_scores(names: Sequence[str], words: Words) -> None:
@@ -89,7 +98,7 @@ def print_scores(names: Sequence[str], words: Words) -> None:
     title = ", ".join(["accuracy@K in %", *(f"{name} {rows[0][name]}" for name in common)])
     console().print(grid([titles[place] for place in places], cells, title=title))
     say(f"accuracy@K: the share of the mentions whose entity is among the first K candidates ({request.subset} set)")
-    if due := are_due(store, (LINKING_EFFECTS.name, LINKING_SUMS.name)):
+    if due := are_due(store, (LINKING_EFFECTS.name, LINKING_SUMS.name, NIL_RESULTS.name)):
         say(due)
     pool = next(iter(request.pools))
     print_next("linking" if pool == OWN_POOL else f"linking --pool {pool}", f'sql "FROM {LINKING_SCORES.name} LIMIT 5"')

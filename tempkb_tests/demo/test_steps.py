@@ -50,6 +50,8 @@ STEPS = [
     "generate",
     "linker train",
     "linker score",
+    "linker score",
+    "linker score",
     "results",
     "linking",
     "knows",
@@ -70,9 +72,12 @@ def test_the_whole_demo_shows_each_command_and_runs_it_in_one_process(home_folde
     assert (name, asked["window"], asked["earlier"]) == ("knows", "2022-01-01..2023-07-01", "2021-01-01..2022-01-01")
     assert asked["with_answers"] is True
     trained = {"release": "demo", "cuts": ("2022-01-01", "2023-01-01"), "preset": "demo"}
+    earlier = {"is_all": True, "releases": ("demo",), "pools": ("2022-01-01", "2023-01-01")}
     assert ran[11:-1] == [
         ("linker train", trained),
         ("linker score", {"is_all": True, "releases": ("demo",)}),
+        ("linker score", {**earlier, "subset": "validation"}),
+        ("linker score", earlier),
         # After all scores, or what it computes would be stale from the beginning.
         ("results", {}),
         ("linking", ran[-2][1]),

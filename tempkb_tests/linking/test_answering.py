@@ -10,15 +10,17 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from tempkb.cli import main
 from tempkb.errors import ModelError, SettingsError
 from tempkb.linking import answering
-from tempkb.linking.answering import Found, Links, encoder_row, link_text
+from tempkb.linking.answering import Answer, AsOf, Found, Links, as_of_day, encoder_row, link_text
 from tempkb.linking.indexing import write_index
 from tempkb.linking.linkers import add_linker
+from tempkb.linking.nil import Nil
 from tempkb.linking.requests import LinkRequest, linker_request
 from tempkb.linking.scoring import link_mentions
 from tempkb.linking.vectors import _loaded
@@ -52,8 +54,12 @@ def store(tmp_path, monkeypatch):
 
 
 def linked(store, text, n=5):
-    some = link_text(store, [text], DAY, "hand", n, lambda _: None)
-    return [(mention, [(one.title, one.score) for one in found]) for links in some for mention, found in links.mentions]
+    return [(one.mention, [(found.title, found.score) for found in one.entities]) for one in answers(store, text, n=n)]
+
+
+def answers(store, text, linker="hand", n=5, **asked):
+    some = link_text(store, [text], DAY, linker, n, lambda _: None, **asked)
+    return [one for links in some for one in links.mentions]
 
 
 def test_mentions_are_linked_to_the_articles_of_the_last_cut_before_a_day(store, monkeypatch):
@@ -76,7 +82,8 @@ def test_a_text_that_is_no_utf8_is_linked_and_json_is_utf8_in_any_terminal(monke
 
     def link_text(_store, parts, *_):
         asked.append("".join(parts))
-        yield Links("hand", A, 3, [("caf\ufffd", [Found(1, None, "Zürich", 1.0)])])
+        found = Answer("caf\ufffd", [Found(1, None, "Zürich", 1.0)])
+        yield Links("hand", AsOf(A, A, 0), 3, "why not", [found])
 
     written = io.BytesIO()
     monkeypatch.setattr(linking_texts, "open_store", lambda: None)
@@ -112,7 +119,78 @@ def test_a_long_text_is_linked_some_mentions_at_a_time(store, monkeypatch):
     hand_made_linker(store, monkeypatch)
     monkeypatch.setattr(answering, "_MENTIONS", 2)
     some = link_text(store, ["[[Aurora]], [[elders]], [[pier]]"], DAY, "hand", 1, lambda _: None)
-    assert [[mention for mention, _ in links.mentions] for links in some] == [["Aurora", "elders"], ["pier"]]
+    assert [[one.mention for one in links.mentions] for links in some] == [["Aurora", "elders"], ["pier"]]
+
+
+def test_mentions_without_an_article_are_told_by_the_lead_of_the_best_candidate(store, monkeypatch):
+    """By hand: the lead is 0 for Aurora, of which two tie, and 1 for the elders; present mentions have 0.5, 1 and 2."""
+    hand_made_linker(store, monkeypatch)
+    monkeypatch.setattr(
+        answering, "nil_of", lambda _store, _row, given: Nil("margin", np.array([0.5, 1, 2]), given, "")
+    )
+    text = "[[Aurora]] and the [[elders]]"
+    found = [(one.p, one.is_nil, len(one.entities)) for one in answers(store, text, n=1, nil_threshold=0.25)]
+    assert found == [(0.25, True, 1), (0.75, False, 1)]
+    assert [one.is_nil for one in answers(store, text, nil_threshold=0.8)] == [True, True]
+    assert [one.is_nil for one in answers(store, text)] == [None, None]
+    said = CliRunner().invoke(main, ["link", text, "--as-of", DAY, "--linker", "hand", "--nil-threshold", "0.25"])
+    assert "Aurora: no such article on that day (p = 0.250)" in said.stdout
+    assert "elders (p = 0.750)" in said.stdout
+    typed = ["link", text, "--as-of", DAY, "--linker", "hand", "--nil-threshold", "0.25", "--json"]
+    rows = [json.loads(line) for line in CliRunner().invoke(main, typed).stdout.splitlines()]
+    assert [(row["is_nil"], row["p"]) for row in rows] == [(True, 0.25), (False, 0.75)]
+
+
+def test_baselines_link_texts(store):
+    # Seven links with this surface lead to the goddess, five to each of the others, which are in the order of their ids.
+    (aurora,) = answers(store, "[[Aurora]]", "prior")
+    assert [(one.title, one.score) for one in aurora.entities] == [
+        ("Aurora (goddess)", 7.0),
+        ("Aurora (port)", 5.0),
+        ("Mejlis", 5.0),
+    ]
+    (unknown,) = answers(store, "[[qwertyuiop]]", "prior")
+    assert unknown.entities == []
+    # Only one text has these words.
+    (assembly,) = answers(store, "[[assembly]]", "bm25")
+    assert [one.title for one in assembly.entities] == ["Mejlis"]
+
+
+@pytest.mark.parametrize(
+    ("day", "said"),
+    [
+        (str(A), ""),
+        (
+            "2022-01-02",
+            "2022-01-01 is the last cut at or before 2022-01-02, by 1 day; 0 articles came since, and cannot be found",
+        ),
+        (
+            "2022-07-05",
+            "2022-01-01 is the last cut at or before 2022-07-05, by 185 days; 1 article came since, and cannot be found",
+        ),
+        (
+            "2032-01-01",
+            "2023-01-01 is the last cut at or before 2032-01-01, by 3,287 days; how many articles came since is not "
+            "known, as no later cut is built",
+        ),
+    ],
+)
+def test_it_is_said_how_far_the_cut_is_and_how_many_articles_came_since(store, day, said):
+    # The pier became an article on 2022-07-05, a redirect and a page of another day before or after do not count.
+    pages = [
+        (1, 0, None, "2021-02-01"),
+        (4, 0, None, "2022-07-05"),
+        (5, 0, "X", "2022-03-01"),
+        (6, 0, None, "2022-08-01"),
+    ]
+    rows = [
+        {"cut": B, "window_start": A, "page_id": page, "namespace": namespace, "title": f"P{page}", "revision_id": page}
+        | {"revision_timestamp": datetime(2022, 8, 2, tzinfo=UTC), "is_blank": False, "is_disambiguation": False}
+        | {"redirect_title": redirect, "article_since": datetime.fromisoformat(f"{since}T23:59:59+00:00")}
+        for page, namespace, redirect, since in pages
+    ]
+    write(store, STABLE_SNAPSHOTS, str(A), rows)
+    assert as_of_day(store, day).in_words() == said
 
 
 # Name, release, snapshot, preset and seed, in the order of their training; and the one that is chosen.

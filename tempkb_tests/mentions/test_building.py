@@ -97,6 +97,13 @@ def test_mentions_of_each_cut_are_those_of_its_texts_and_redirects(home_folder, 
         1,
         "2020-04-01 in Two: the fourth -> Page 4",
     )
+    # Page 4 was begun on 2020-07-15.
+    red = open_store().read("red_links").to_pylist()
+    assert sorted((str(row["cut"]), row["source_page_id"], row["surface"], row["target_title"]) for row in red) == [
+        ("2020-04-01", 2, "the fourth", "Page 4"),
+        ("2020-07-01", 2, "the fourth", "Page 4"),
+    ]
+    assert {row["became_article_at"] for row in red} == {date(2020, 10, 1)}
 
 
 @pytest.mark.slow

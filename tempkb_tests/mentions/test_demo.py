@@ -1,5 +1,6 @@
 """Entries 10 to 12 of the demo world, built through Dagster: mentions, priors and texts, each written by hand."""
 
+from collections import Counter
 from datetime import date
 
 import pytest
@@ -55,6 +56,18 @@ def test_links_that_are_no_mentions_are_counted_by_reason(read, world):
     assert left_out["leads to another wiki"] == 2
     # The one to "Signs" and the one to "Bells"; nobody else links to sections.
     assert left_out["names a section"] == 2
+
+
+def test_red_links_are_those_that_are_counted_at_each_cut(read):
+    counted = {
+        row["partition"]: row["n"]
+        for row in read("exclusions", table_name="mentions").to_pylist()
+        if row["reason"] == "red link"
+    }
+    found = read("red_links").to_pylist()
+    assert Counter(str(row["window_start"]) for row in found) == counted
+    assert sum(counted.values()) > 1000
+    assert all(row["became_article_at"] is None or row["became_article_at"] > row["cut"] for row in found)
 
 
 def test_a_redirect_leads_elsewhere_once_it_was_retargeted(told):

@@ -8,6 +8,7 @@ demanded. Ends with status 1 if a demand is missed. `make test` does the same wi
   items like that of the effects; s = 0.5. The same with s = 1 is printed without a demand: it is as far from normal as
   the usual textbook case, and shows where intervals become too short.
 - **shares**: clusters of 1 to 5 items; a cluster's share is of a beta distribution, whose mean is the truth.
+- **scores of two sides**: clusters of 1 to 5 items as in equal normal, those of one side higher by one.
 - **both sides**: a change between sets of items of which every second cluster has items in both.
 """
 
@@ -16,10 +17,12 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from tempkb.statistics import Estimate, change, clustered_mean, macro_change, macro_mean, proportion
+from tempkb.statistics.roc import clustered_auc
 
 Draw = Callable[[np.random.Generator, int], tuple[Estimate, float]]
 SPREAD, WIDE_SPREAD = 0.5, 1.0
@@ -62,8 +65,20 @@ def cases() -> Iterator[Case]:
         for n in (30, 100, 300):
             yield Case(f"shares around {share}", "proportion", n, None, _shares(share))
     for n in (30, 100):
+        yield Case("scores of two sides", "clustered_auc", n, 0.93, _two_sides)
         for name, estimator in (("change", change), ("macro_change", macro_change)):
             yield Case("both sides", name, n, None, _both_sides(estimator))
+
+
+def _two_sides(random: np.random.Generator, n: int) -> tuple[Estimate, float]:
+    sides = []
+    for shift in (1, 0):
+        clusters = np.repeat(np.arange(n), random.integers(1, 6, n))
+        values = shift + random.normal(size=n)[clusters] + random.normal(size=len(clusters))
+        sides.append((values, clusters))
+    (high, of_high), (low, of_low) = sides
+    # Each value has variance 2, so a difference has 4.
+    return clustered_auc(high, low, of_high, of_low + n), NormalDist().cdf(0.5)
 
 
 def _normal(estimator: Callable[..., Estimate]) -> Draw:

@@ -1,0 +1,227 @@
+"""NIL: mentions whose entity is not among the candidates, told by how large the best score or its lead is.
+
+Mentions of entities that became articles after a snapshot, linked among its candidates, have the one right answer none.
+Of each linker the validation mentions of later snapshots say from where on this is the better answer.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tempkb.benchmarks.register import built_entry, releases_of
+from tempkb.errors import SettingsError
+from tempkb.linking.asked import LINKED
+from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, parts_of
+from tempkb.statistics.clusters import Floats
+from tempkb.statistics.estimates import MIN_CLUSTERS
+from tempkb.statistics.roc import clustered_auc
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Lake, Version
+from tempkb.store.memory import asking, declared_rows
+from tempkb.store.quoting import literal, parquet
+from tempkb.store.store import Store, inputs_of, is_of_present_code
+from tempkb.wording import counted
+
+Row = Mapping[str, Any]
+
+_KEPT = 1_000  # values of present mentions, so that p is exact to a thousandth
+VALUES = """
+    coalesce(top_scores[1], 0) - coalesce(top_scores[2], 0) AS margin, coalesce(top_scores[1], 0) AS top_score
+"""
+"""SQL: the measures of a row of `linking_scores`; what a baseline gives no score has a score of 0."""
+
+
+@dataclass(frozen=True)
+class Nil:
+    """How a linker tells that the entity of a mention is no candidate.
+
+    Attributes:
+        measure: one of `MEASURES`.
+        present: values of validation mentions whose entity is a candidate, ascending.
+        threshold: a mention with this p or a smaller one has no entity; None where `reason` says why there is none.
+    """
+
+    measure: str
+    present: Floats
+    threshold: float | None
+    reason: str | None
+
+    def told(self, scores: Iterable[Floats]) -> Iterator[tuple[float, bool | None]]:
+        """Yield p of mentions by the scores of their best candidates, perhaps none, and whether they have no entity."""
+        best = np.array([[*one[:2], 0.0, 0.0][:2] for one in scores])
+        for p in p_values(self.present, best[:, 0] - best[:, 1] if self.measure == "margin" else best[:, 0]).tolist():
+            yield p, None if self.threshold is None else p <= self.threshold
+
+
+def p_values(present: Floats, values: Floats) -> Floats:
+    """Return p: the share of present mentions, and of the mention itself, whose value is at most as large.
+
+    It is the p-value of the hypothesis that the entity is a candidate: a conformal one (Vovk et al. 2005), which at
+    most a share p of the mentions with an entity falls short of, if these are like the present ones.
+
+    >>> p_values(np.array([1.0, 2.0, 2.0]), np.array([0.5, 2.0]))
+    array([0.25, 1.  ])
+    """
+    return np.asarray((1 + np.searchsorted(present, values, "right")) / (1 + len(present)), np.float64)
+
+
+def kept_of(values: Floats) -> Floats:
+    """Return some of the values in order, evenly spaced by rank, so that few have to be kept."""
+    ordered = np.sort(values)
+    n = len(ordered)
+    return ordered if n <= _KEPT else ordered[(np.arange(_KEPT) * (n - 1)) // (_KEPT - 1)]
+
+
+def threshold_of(present: Floats, absent: Floats) -> float:
+    """Return the p up to which none is the answer, by the p of present and of absent mentions.
+
+    There the share of refused absent mentions is larger than that of refused present ones by most (Youden 1950). Unlike
+    the best F1 this does not depend on how many mentions have no entity, which in a text is not as in a release. Of
+    equals it is the smallest, which refuses fewest.
+    """
+    cuts = np.unique(np.concatenate([present, absent]))
+    gains = [np.searchsorted(np.sort(side), cuts, "right") / len(side) for side in (absent, present)]
+    return float(cuts[np.argmax(gains[0] - gains[1])])
+
+
+def scores_of_earlier(lake: Lake, linker: str) -> list[Version]:
+    """Return a linker's scores of mentions among the candidates of a snapshot before theirs."""
+    parts = {key: parts_of(key) for key in lake.partitions(LINKING_SCORES.name)}
+    # A day is before another one if its text is; other pools begin with a letter.
+    return lake.versions(
+        LINKING_SCORES.name, [key for key, (own, _, cut, pool) in parts.items() if own == linker and pool < cut]
+    )
+
+
+def write_nil_thresholds(store: Store, row: Row) -> Version | None:
+    """Choose the thresholds of a linker from its present scores; None if it has, and had, none that tell.
+
+    Of a linker that was trained here those pools count that are not before its training: it has read of entities that
+    came before.
+    """
+    name = row["linker"]
+    versions = _versions(store.lake, row)
+    inputs = _inputs(versions)
+    held = store.lake.current(NIL_THRESHOLDS.name, name)
+    if held is None and not versions:
+        return None
+    if held is not None and inputs_of(held) == inputs and is_of_present_code(held, NIL_THRESHOLDS):
+        return held
+    mentions = _validation(versions)
+    rows = [_row(name, measure, mentions) for measure in MEASURES] if _tells(mentions) else []
+    table = pa.Table.from_pylist(rows, NIL_THRESHOLDS.schema)
+    return store.write(NIL_THRESHOLDS, name, [table], Provenance(inputs))
+
+
+def _versions(lake: Lake, row: Row) -> list[Version]:
+    """The scores from which the thresholds of a linker are chosen."""
+    of = scores_of_earlier(lake, row["linker"])
+    trained = row["cut"]
+    return of if trained is None else [one for one in of if parts_of(one.partition)[3] >= trained.isoformat()]
+
+
+def _inputs(versions: Sequence[Version]) -> dict[str, str]:
+    return {f"{one.table} {one.partition}": one.version for one in versions}
+
+
+def nil_of(store: Store, row: Row, threshold: float | None = None) -> Nil | str:
+    """Return how a linker tells that a mention has no entity, by the measure with the larger AUC; or why it cannot.
+
+    Args:
+        threshold: in place of the one that was chosen.
+
+    Raises:
+        SettingsError: there is a threshold, but nothing that p can be computed from.
+    """
+    held = store.lake.current(NIL_THRESHOLDS.name, row["linker"])
+    # Those of scores that were removed since are no longer of mentions that anyone can look at.
+    is_present = held is not None and inputs_of(held) == _inputs(_versions(store.lake, row))
+    rows = declared_rows(held.paths(), NIL_THRESHOLDS) if held is not None and is_present else []
+    if not rows:
+        why = (
+            f"{row['linker']} has linked no validation mentions with and without an entity among the candidates of an "
+            f"earlier snapshot; {_mend(store, row)}"
+        )
+        if threshold is not None:
+            raise SettingsError(f"--nil-threshold {threshold}: {why}")
+        return why
+    best = max(rows, key=lambda one: (one["threshold"] is not None, one["auc"], one["measure"]))
+    chosen, reason = (best["threshold"], best["reason"]) if threshold is None else (threshold, None)
+    return Nil(best["measure"], np.array(best["present_values"]), chosen, reason)
+
+
+def _mend(store: Store, row: Row) -> str:
+    """What to type so that a linker has a threshold."""
+    trained = row["cut"]
+    for benchmark, linkable in LINKED.values():
+        for name in releases_of(store.home, benchmark.name):
+            entry = built_entry(store.home, name)
+            cuts = sorted(linkable.loaded().snapshots(entry).cuts) if entry is not None else []
+            pools = [cut for cut in cuts[:-1] if trained is None or cut >= trained]
+            if pools:
+                typed = f"tempkb linker score {row['linker']} --release {name} --pool {pools[0]} --subset validation"
+                return f"link some: {typed}"
+    return (
+        f"no release of TempEL has a snapshot after {trained or 'another one'}; make one, or add a later snapshot: "
+        "tempkb release extend --help"
+    )
+
+
+def _validation(versions: Sequence[Version]) -> pa.Table:
+    paths = [path for one in versions for path in one.paths()]
+    columns = f"release, cut, pool, target_page_id, gold_is_candidate, {VALUES}"
+    order = "release, cut, pool, target_page_id, anchor_page_id, start_char"
+    with asking() as memory:
+        if not paths:
+            return pa.table({"gold_is_candidate": pa.array([], pa.bool_())})
+        return memory.sql(
+            f"SELECT {columns} FROM {parquet(paths)} WHERE subset = {literal('validation')} ORDER BY {order}"
+        ).to_arrow_table()
+
+
+def _tells(mentions: pa.Table) -> bool:
+    """Whether there are mentions of both kinds."""
+    return len(mentions["gold_is_candidate"].unique()) == 2
+
+
+def _row(linker: str, measure: str, mentions: pa.Table) -> dict[str, Any]:
+    values = mentions[measure].to_numpy()
+    is_present = mentions["gold_is_candidate"].to_numpy(zero_copy_only=False)
+    entities = mentions["target_page_id"].to_numpy()
+    present, absent = values[is_present], values[~is_present]
+    auc = clustered_auc(present, absent, entities[is_present], entities[~is_present])
+    kept = kept_of(present)
+    chosen: dict[str, float] = {}
+    reason = _reason(auc.n_clusters, auc.low)
+    if reason is None:
+        sides = {"present": p_values(kept, present), "absent": p_values(kept, absent)}
+        threshold = threshold_of(**sides)
+        refused = {f"refused_{side}": float((p <= threshold).mean()) for side, p in sides.items()}
+        chosen = {"threshold": threshold, **refused}
+    return {
+        "linker": linker,
+        "measure": measure,
+        "releases": sorted(set(mentions["release"].to_pylist())),
+        "pools": sorted(set(mentions["pool"].to_pylist())),
+        "n_present": len(present),
+        "n_absent": len(absent),
+        "n_present_entities": len(np.unique(entities[is_present])),
+        "n_absent_entities": len(np.unique(entities[~is_present])),
+        "auc": auc.value,
+        "low": auc.low,
+        "high": auc.high,
+        **chosen,
+        "reason": reason,
+        "present_values": kept.tolist(),
+    }
+
+
+def _reason(n_clusters: int, low: float | None) -> str | None:
+    """Why there is no threshold."""
+    if low is None:
+        few = f"{counted(n_clusters, 'entity', 'entities')} on one side; at least {MIN_CLUSTERS} are needed"
+        return few if n_clusters < MIN_CLUSTERS else "all entities agree exactly, so that there is no interval"
+    return None if low > 0.5 else "the interval of its AUC is not above one half, so that it cannot tell"

@@ -1,0 +1,161 @@
+"""Computes and writes how well linkers tell that the entity of a mention is not there yet. No Dagster here."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tempkb.linking.nil import VALUES, p_values, scores_of_earlier
+from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, linker_of, parts_of
+from tempkb.results.currency import present_inputs
+from tempkb.results.tables import ALL, NIL_RESULTS
+from tempkb.statistics.clusters import Codes, Floats, Sums, codes, floats, summed
+from tempkb.statistics.estimates import Estimate, as_share, clustered_mean, proportion, ratio_mean
+from tempkb.statistics.roc import clustered_auc, permuted_aucs
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import asking, declared_rows
+from tempkb.store.quoting import parquet
+from tempkb.store.store import Store
+
+_Row = Mapping[str, Any]
+Bools = NDArray[np.bool_]
+
+_PERMUTATIONS, _CHANCE = 200, 1
+_MENTIONS = f"""
+    SELECT cut::VARCHAR AS cut, pool, model_cut, target_page_id AS entity, gold_is_candidate AS is_present,
+           coalesce(rank = 1, false) AS is_right, {VALUES}
+    FROM rows WHERE subset = 'test' ORDER BY cut, pool, target_page_id, anchor_page_id, start_char
+"""
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """Test mentions of a linker, in the order of their pools.
+
+    Attributes:
+        values: of the measure.
+        p: of the measure; None without a threshold.
+        is_present: whether the entity is among the candidates.
+        is_right: whether the first candidate is the entity.
+        entities: of the mentions.
+        strata: a number for each snapshot and pool.
+    """
+
+    values: Floats
+    p: Floats | None
+    is_present: Bools
+    is_right: Bools
+    entities: Codes
+    strata: Codes
+
+    def only(self, chosen: Bools) -> "Mentions":
+        """Return some of them."""
+        return Mentions(
+            self.values[chosen],
+            None if self.p is None else self.p[chosen],
+            self.is_present[chosen],
+            self.is_right[chosen],
+            self.entities[chosen],
+            self.strata[chosen],
+        )
+
+
+def write_nil_results(store: Store) -> Version:
+    """Replace the rows of `nil_results`; there are none without scores in pools of earlier snapshots."""
+    rows = [{**row, "number": at} for at, row in enumerate(_rows(store), 1)]
+    made_from = Provenance(present_inputs(store.lake, NIL_RESULTS.name))
+    return store.write(NIL_RESULTS, ALL, [pa.Table.from_pylist(rows, NIL_RESULTS.schema)], made_from)
+
+
+def _rows(store: Store) -> Iterator[dict[str, Any]]:
+    chosen = {
+        (row["linker"], row["measure"]): row
+        for row in declared_rows(store.lake.files(NIL_THRESHOLDS.name), NIL_THRESHOLDS)
+    }
+    for linker in sorted({linker_of(key) for key in store.lake.partitions(LINKING_SCORES.name)}):
+        of_releases: defaultdict[str, list[Version]] = defaultdict(list)
+        for one in scores_of_earlier(store.lake, linker):
+            of_releases[parts_of(one.partition)[1]].append(one)
+        for release, versions in sorted(of_releases.items()):
+            yield from _of_linker(linker, release, versions, chosen)
+
+
+def _of_linker(
+    linker: str, release: str, versions: list[Version], chosen: Mapping[tuple[str, str], _Row]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a linker and a release: by snapshot and pool, and by gap."""
+    days = sorted({day for one in versions for day in parts_of(one.partition)[2:]})
+    with asking() as memory:
+        paths = [path for one in versions for path in one.paths()]
+        rows = memory.sql(_MENTIONS.replace("FROM rows", f"FROM {parquet(paths)}")).to_arrow_table()
+    if not rows.num_rows:
+        return
+    pairs = [*zip(rows["cut"].to_pylist(), rows["pool"].to_pylist(), strict=True)]
+    strata, _ = codes(pairs)
+    cells = [*dict.fromkeys(pairs)]
+    gaps = np.array([days.index(cut) - days.index(pool) for cut, pool in cells])
+    is_present, is_right = (rows[name].to_numpy(zero_copy_only=False) for name in ("is_present", "is_right"))
+    about = {"release": release, "linker": linker, "model_cut": rows["model_cut"][0].as_py()}
+    for measure in MEASURES:
+        values, rule = rows[measure].to_numpy(), chosen.get((linker, measure))
+        threshold = rule["threshold"] if rule is not None else None
+        p = p_values(np.array(rule["present_values"]), values) if rule is not None and threshold is not None else None
+        mentions = Mentions(values, p, is_present, is_right, rows["entity"].to_numpy(), strata)
+        named = {**about, "measure": measure, "threshold": threshold}
+        for at, (cut, pool) in enumerate(cells):
+            own = {**named, "cut": _day(cut), "pool": _day(pool), "gap": int(gaps[at])}
+            yield from ({**own, **row} for row in figures(mentions.only(strata == at), threshold))
+        for gap in sorted(set(gaps.tolist())):
+            own = {**named, "cut": None, "pool": None, "gap": gap}
+            yield from ({**own, **row} for row in figures(mentions.only(gaps[strata] == gap), threshold))
+
+
+def figures(mentions: Mentions, threshold: float | None) -> Iterator[dict[str, Any]]:
+    """Yield the figures of mentions, of which some have an entity among the candidates, and some have none."""
+    is_present, entities = mentions.is_present, mentions.entities
+    n_present = int(is_present.sum())
+    sizes = {"n_present": n_present, "n_absent": len(is_present) - n_present}
+    if not all(sizes.values()):
+        return
+    values = mentions.values
+    auc = clustered_auc(values[is_present], values[~is_present], entities[is_present], entities[~is_present])
+    units, _ = codes([*zip(mentions.strata.tolist(), entities.tolist(), strict=True)])
+    permuted = permuted_aucs(values, is_present, units, mentions.strata, n=_PERMUTATIONS, seed=_CHANCE)
+    placebo: dict[str, float] = {}
+    if len(permuted):
+        low, high = (float(end) for end in np.quantile(permuted, (0.025, 0.975)))
+        placebo = {"placebo": float(permuted.mean()), "placebo_low": low, "placebo_high": high}
+    yield {"metric": "auc", **_estimated(auc), **placebo, **sizes}
+    if mentions.p is None or threshold is None:
+        return
+    refused = mentions.p <= threshold
+    right = np.where(is_present, ~refused & mentions.is_right, refused)
+    for metric, estimate in (
+        ("f1", _f1(refused, ~is_present, entities)),
+        ("accuracy", proportion(right, entities)),
+        ("gain", clustered_mean(right.astype(np.float64) - mentions.is_right, entities)),
+    ):
+        yield {"metric": metric, **_estimated(estimate), **sizes}
+
+
+def _f1(refused: Bools, absent: Bools, entities: Codes) -> Estimate:
+    """F1 of the answer none: twice the rightly refused over all that are refused and all that are absent."""
+    place, n = codes(entities)
+    both = summed(floats(2 * (refused & absent)), place, n).s
+    either = summed(floats(refused) + floats(absent), place, n).s
+    # An entity that is present and not refused is in neither sum.
+    used = either > 0
+    return replace(as_share(ratio_mean(Sums(either[used], both[used]))), n_items=len(refused))
+
+
+def _estimated(estimate: Estimate) -> dict[str, Any]:
+    return {name: getattr(estimate, name) for name in ("value", "standard_error", "low", "high", "n_clusters")}
+
+
+def _day(text: str) -> Any:
+    return np.datetime64(text).item()

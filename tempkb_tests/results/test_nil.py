@@ -1,0 +1,90 @@
+"""How well linkers tell that an entity is not there yet: figures by hand, and the rows of a home."""
+
+import re
+import shutil
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from tempkb.api import open_store
+from tempkb.linking.answering import link_text
+from tempkb.linking.requests import LinkRequest
+from tempkb.linking.scoring import link_mentions
+from tempkb.results.nil import Mentions, figures, write_nil_results
+from tempkb.results.tables import NIL_RESULTS
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-8")
+POOLS = ("2022-01-01", "2023-01-01")
+
+
+def test_the_figures_by_hand():
+    # Of four present mentions one is refused, of the others two are right; of four absent ones three are refused.
+    is_present = np.array([True] * 4 + [False] * 4)
+    mentions = Mentions(
+        values=np.array([1.0, 5, 6, 7, 0, 1, 2, 6]),
+        p=np.array([0.2, 0.4, 0.6, 0.8, 0.1, 0.2, 0.2, 0.6]),
+        is_present=is_present,
+        is_right=np.array([True, True, False, True, False, False, False, False]),
+        entities=np.array([1, 1, 2, 3, 4, 4, 5, 6]),
+        strata=np.zeros(8, int),
+    )
+    rows = {row["metric"]: row for row in figures(mentions, 0.2)}
+    # Pairs: 1 beats one and ties with one, 5 beats three, 6 three and a half, 7 four.
+    assert rows["auc"]["value"] == pytest.approx((1.5 + 3 + 3.5 + 4) / 16)
+    # Four are refused, three rightly, and four are absent.
+    assert rows["f1"]["value"] == pytest.approx(2 * 3 / (4 + 4))
+    # Right are 5 and 7, and three absent ones; without the answer none, 1, 5 and 7.
+    assert rows["accuracy"]["value"] == pytest.approx(5 / 8)
+    assert rows["gain"]["value"] == pytest.approx((5 - 3) / 8)
+    assert {(row["n_present"], row["n_absent"]) for row in rows.values()} == {(4, 4)}
+    assert {name: row["n_clusters"] for name, row in rows.items()} == {"auc": 3, "f1": 4, "accuracy": 6, "gain": 6}
+    assert [row["metric"] for row in figures(Mentions(mentions.values, None, *columns(mentions)), None)] == ["auc"]
+    assert list(figures(mentions.only(is_present), 0.2)) == []
+
+
+def columns(mentions):
+    return mentions.is_present, mentions.is_right, mentions.entities, mentions.strata
+
+
+@pytest.fixture
+def linked(linked_home, tmp_path, monkeypatch):
+    """The demo with what the prior links among the candidates of earlier snapshots."""
+    shutil.copytree(linked_home, tmp_path / "home")
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
+    store = open_store()
+    for subset in ("validation", "test"):
+        link_mentions(store, "prior", LinkRequest(pools=POOLS, subset=subset), lambda _: None)
+    return store
+
+
+def test_the_prior_of_the_demo_tells_that_an_entity_is_not_there_yet(linked):
+    write_nil_results(linked)
+    rows = linked.read(NIL_RESULTS.name).to_pylist()
+    assert {(str(row["pool"]), str(row["cut"]), row["gap"]) for row in rows} == {
+        ("2022-01-01", "2023-01-01", 1),
+        ("None", "None", 1),
+    }
+    (auc, *others) = [row for row in rows if row["measure"] == "margin" and row["cut"] is not None]
+    assert (auc["metric"], auc["low"] > 0.5, auc["n_absent"]) == ("auc", True, 28)
+    assert [row["metric"] for row in others] == ["f1", "accuracy", "gain"]
+    # Permuted labels give one half.
+    assert auc["placebo_low"] < 0.5 < auc["placebo_high"] < auc["value"]
+    assert auc["placebo"] == pytest.approx(0.5, abs=0.03)
+    # With one cell the rows of its gap are the same.
+    assert [row["value"] for row in rows[:4]] == [row["value"] for row in rows[4:8]]
+
+    def told(mention):
+        some = link_text(linked, [f"They saw [[{mention}]]."], "2022-03-31", "prior", 5, lambda _: None)
+        return [one for links in some for one in links.mentions][0]
+
+    linked.publish()
+    (query,) = [one for one in re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL) if "nil_results" in one]
+    with duckdb.connect(str(linked.home.database), read_only=True) as connection:
+        assert {(linker, gap) for linker, _, gap, *_ in connection.execute(query).fetchall()} == {("prior", 1)}
+    # Invented; born two years later; and an article on that day.
+    assert told("qwertyuiop").is_nil
+    assert told("that wet day of 2023").is_nil
+    known = told("the old port")
+    assert (known.is_nil, known.entities[0].title) == (False, "Grand Harbour")
