@@ -43,7 +43,7 @@ def delay_in_words(row: Mapping[str, Any]) -> str:
 
 
 def _print_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    shares = (f"{share:.0%} after, days" for share in _SHOWN)
+    shares = (f"{100 * share:.0f} % after, days" for share in _SHOWN)
     titles = ("facts that", "relation", "facts", "subjects", *shares, "there after 90 days, %")
     groups = [list(group) for _, group in groupby(rows, key=lambda row: (row["facts"], row["relation"]))]
     console().print(grid(titles, [_cells(group) for group in groups], title="how long facts take to come"))
