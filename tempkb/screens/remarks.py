@@ -147,7 +147,7 @@ def _of_the_end_of_knowledge(request: KnowledgeRequest, known: Sequence[Known]) 
 def _of_what_may_change(store: Store, known: Sequence[Known]) -> list[str]:
     if not known[0].question.is_provisional:
         return []
-    delay = usual_delay(store) or {"days": None, "reason": "it was not computed"}
+    delay = usual_delay(store) or {"days": None, "reason": "compute it: tempkb results"}
     usual = (
         f"of the facts that begin in a window 95 % were there {delay_in_words(delay)} days after its end"
         if delay["days"] is not None
