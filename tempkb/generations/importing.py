@@ -20,7 +20,7 @@ from tempkb.benchmarks.register import benchmark_of, partitions_of_release, requ
 from tempkb.benchmarks.releases import load
 from tempkb.errors import SettingsError
 from tempkb.generations.kind import SAID
-from tempkb.models.decoding.endings import ending, without_period
+from tempkb.models.decoding.endings import answer_in
 from tempkb.models.decoding.generated import is_name
 from tempkb.models.known import known_model
 from tempkb.models.tables import ELSEWHERE, MODELS
@@ -251,9 +251,7 @@ def _answer(one: _Given, texts: Texts) -> Row:
     """A text that a model went on with, cut as `causal.greedy` cuts its own."""
     left, _, right = texts
     said = str(one.answer)
-    found = ending(said, right, is_all=True)
-    name = (said if found is None else said[: found.end]).strip()
-    name = name if found is not None and found.stopped == "sentence_end" else without_period(name)
+    name, found = answer_in(said, right)
     return {
         "question_id": Question(left, right).question_id,
         "rank": 1,

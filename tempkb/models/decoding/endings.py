@@ -71,6 +71,17 @@ def ending(text: str, right: str, *, is_all: bool) -> Ending | None:
     return first if first and first.end <= pending else None
 
 
+def answer_in(text: str, right: str) -> tuple[str, Ending | None]:
+    """Return the answer in all that was said, without blanks around it, and where it ends; None if nothing ended it.
+
+    >>> answer_in(" Paris. It is", ".")
+    ('Paris', Ending(end=6, stop=7, stopped='sentence_end'))
+    """
+    found = ending(text, right, is_all=True)
+    name = (text if found is None else text[: found.end]).strip()
+    return (name if found is not None and found.stopped == "sentence_end" else without_period(name)), found
+
+
 def without_period(text: str) -> str:
     """Return a text without the period that ends its sentence.
 

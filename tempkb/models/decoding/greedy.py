@@ -15,7 +15,7 @@ from functools import partial
 from itertools import count
 
 from tempkb.models.decoding.decoders import NEW_TOKENS
-from tempkb.models.decoding.endings import ending, without_period
+from tempkb.models.decoding.endings import answer_in, ending
 from tempkb.models.decoding.generated import Generated, GenerationStatus, Stopped
 from tempkb.models.decoding.stepping import Said, Start, Stepper
 from tempkb.models.decoding.texts import decoded, end_ids, filled, gap_of, told
@@ -82,14 +82,11 @@ class InText(Continuing):
         is_ended = self.has_ended(said.tokens)
         content = said.tokens[:-1] if is_ended else said.tokens
         text = decoded(self.model, content)
-        found = ending(text, question.right, is_all=True)
+        name, found = answer_in(text, question.right)
         if found is None:
             stopped: Stopped = "end_token" if is_ended else "length"
-            name = without_period(text.strip())
         else:
             stopped = found.stopped
-            name = text[: found.end].strip()
-            name = name if stopped == "sentence_end" else without_period(name)
             n = next(n for n in count(1) if n == len(content) or len(decoded(self.model, content[:n])) >= found.stop)
             said = said.first(n)
         return told(self.model, said, name, stopped)
