@@ -138,7 +138,8 @@ def _read(file: Path, tasks: dict[str, _Task]) -> None:
             except (ValueError, TypeError, KeyError, IndexError, AttributeError):
                 n_foreign += 1
     if n_foreign or not n:
-        raise SettingsError(f"{file}: found {n_foreign:,} of {n:,} lines that are no such rows; {_EXPECTED}")
+        found = f"{n_foreign:,} of {n:,} lines that are no rows of such a task" if n else "an empty file"
+        raise SettingsError(f"{file}: found {found}; {_EXPECTED}")
 
 
 def _given(doc: Mapping[str, Any], arguments: Sequence[Any], outcomes: Sequence[Any]) -> Iterator[_Given]:

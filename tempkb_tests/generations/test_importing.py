@@ -117,8 +117,8 @@ def _spoilt(pairs):
     whole = of_pairs(pairs)
     n = len(pairs)
     yield "partial", whole[:2], f"found 2 of the {n} rows of the task .*; run it whole, without --limit"
-    yield "empty", [], "found 0 of 0 lines that are no such rows; expected a log of samples"
-    yield "foreign", [{"doc": {"question": "?"}}, *whole], f"found 1 of {n + 1} lines that are no such rows"
+    yield "empty", [], "found an empty file; expected a log of samples"
+    yield "foreign", [{"doc": {"question": "?"}}, *whole], f"found 1 of {n + 1} lines that are no rows of such a task"
     other = [{**one, "doc": {**one["doc"], "digest": "0" * 64}} for one in whole]
     yield "other", other, "of other rows of release .* .digest 000000000000.; expected those of the home"
     chat = of_pairs([{**one, "left_context": f"User: {one['left_context']}"} for one in pairs])
@@ -136,7 +136,7 @@ def test_foreign_changed_and_partial_logs_are_refused_with_counts_and_write_noth
             import_logs(store, BENCHMARKS, [log], "far-away", None)
     page = tmp_path / "page.html"
     page.write_text("<html><body>Not found</body></html>\n")
-    with pytest.raises(SettingsError, match="found 1 of 1 lines that are no such rows"):
+    with pytest.raises(SettingsError, match="found 1 of 1 lines that are no rows of such a task"):
         import_logs(store, BENCHMARKS, [page], "far-away", None)
     with pytest.raises(SettingsError, match="no such file or folder"):
         import_logs(store, BENCHMARKS, [tmp_path / "nowhere"], "far-away", None)
@@ -154,7 +154,7 @@ def test_sampled_answers_are_no_greedy_ones(store, tasks, tmp_path):
     lines = of_cloze(docs, " Reed Town")
     for one in lines:
         one["arguments"]["gen_args_0"]["arg_1"]["do_sample"] = True
-    with pytest.raises(SettingsError, match="lines that are no such rows"):
+    with pytest.raises(SettingsError, match="lines that are no rows of such a task"):
         import_logs(store, BENCHMARKS, [written(tmp_path, "cloze", lines)], "far-away", None)
 
 
