@@ -21,7 +21,8 @@ from tempkb_tests.unchanged.figures import Figures
 
 FOLDER = Path(__file__).parent / "figures"
 _CHECKPOINTS, _OF_TABLES = "checkpoints", ("lake", "columns")
-_COMMAND = re.compile(r"^\$ (.*) --help\n", re.MULTILINE)
+_COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
+_TEXTS = ("help", "screens")
 
 
 def main() -> None:
@@ -54,7 +55,7 @@ def differences(expected: Figures, found: Figures) -> list[str]:
 def read(kind: str, folder: Path = FOLDER) -> Figures:
     """Read the figures of a kind."""
     text = (folder / kind).with_suffix(_suffix(kind)).read_text("utf-8")
-    if kind == "help":
+    if kind in _TEXTS:
         _, *parts = _COMMAND.split(text)
         return {(name,): said.rstrip("\n") for name, said in zip(parts[::2], parts[1::2], strict=True)}
     rows = (line.split("\t") for line in text.splitlines()[1:])
@@ -63,8 +64,8 @@ def read(kind: str, folder: Path = FOLDER) -> Figures:
 
 def write(kind: str, found: Figures, head: str, folder: Path = FOLDER) -> None:
     """Write the figures of a kind, in order, so that a commit shows what differs."""
-    if kind == "help":
-        lines = [f"$ {' '.join(key)} --help\n{value}\n" for key, value in sorted(found.items())]
+    if kind in _TEXTS:
+        lines = [f"$ {' '.join(key)}\n{value}\n" for key, value in sorted(found.items())]
     else:
         lines = ["\t".join((*key, value)) for key, value in sorted(found.items())]
     (folder / kind).with_suffix(_suffix(kind)).write_text("\n".join((f"# {head}", *lines)) + "\n", "utf-8")
@@ -123,7 +124,7 @@ def _shown(value: str | None, other: str | None) -> str:
 
 
 def _suffix(kind: str) -> str:
-    return ".txt" if kind == "help" else ".tsv"
+    return ".txt" if kind in _TEXTS else ".tsv"
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from tempkb.api import open_store
 from tempkb.settings import Settings
 from tempkb_tests.unchanged import homes
 from tempkb_tests.unchanged.homes import CARRIED, DEMO
+from tempkb_tests.unchanged.prepared import states
+from tempkb_tests.unchanged.screens import printed
 
 Figures = dict[tuple[str, ...], str]
 Found = Iterator[tuple[tuple[str, ...], str]]
@@ -57,6 +59,8 @@ def collect(made: dict[str, Path]) -> dict[str, Figures]:
     """
     of_homes = {"lake": _lake, "columns": sums_of_columns, "exports": _exports}
     of_demo = {"types": _types, "meanings": _meanings, "names": _names, "checkpoints": of_checkpoints}
+    # Last: these copy the demo home.
+    of_demo |= {"screens": printed, "states": states}
     return {
         **{
             kind: {(name, *key): value for name, home in made.items() for key, value in find(home)}
@@ -166,7 +170,7 @@ def _help() -> Found:
 
 
 def _help_of(command: click.Command, context: click.Context) -> Found:
-    yield (context.command_path,), command.get_help(context)
+    yield (f"{context.command_path} --help",), command.get_help(context)
     for name in command.list_commands(context) if isinstance(command, click.Group) else ():
         below = command.get_command(context, name)
         yield from _help_of(below, click.Context(below, parent=context, info_name=name))

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -97,16 +98,21 @@ def sha256_of(path: Path) -> str:
 
 def _fill(home: Path) -> None:
     for arguments in _TYPED[home.name]:
-        _type(home, *arguments)
+        require(home, *arguments)
     for layout, (release, *options) in _EXPORTS[home.name].items():
-        _type(home, "release", "export", release, str(home / "exports" / layout), *options)
+        require(home, "release", "export", release, str(home / "exports" / layout), *options)
 
 
-def _type(home: Path, *arguments: str) -> None:
+def typed(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command over a home whose contributors are hashed with a salt that is always the same."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("TEMPKB_", "DAGSTER_"))}
-    environment = {**clean, "TEMPKB_HOME": str(home), "TEMPKB_WORKERS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = run_command(list(arguments), environment, home.parent, script=COMMAND)
+    own = {"TEMPKB_HOME": str(home), "TEMPKB_WORKERS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return run_command(list(arguments), {**clean, **own, **variables}, home.parent, script=COMMAND)
+
+
+def require(home: Path, *arguments: str, **variables: str) -> None:
+    """Run a command as `typed` does; it must succeed."""
+    done = typed(home, *arguments, **variables)
     if done.returncode:
         raise SystemExit(
             f"tempkb {' '.join(arguments)}, in {home}, ended with {done.returncode}:\n{done.stderr[-3000:]}"

@@ -5,6 +5,8 @@ import pytest
 
 from tempkb_tests.unchanged import figures
 from tempkb_tests.unchanged.__main__ import differences, read, write
+from tempkb_tests.unchanged.prepared import _in_words
+from tempkb_tests.unchanged.screens import _plain
 
 BEFORE = {("demo", "mentions", "2021-01-01"): "ab12 7", ("demo", "pages", "d"): "cd34 9"}
 HELP = {("tempkb gc",): "Usage: gc\n\n  Delete files.", ("tempkb ui",): "Usage: ui"}
@@ -52,3 +54,15 @@ def test_a_sum_over_rows_sees_each_value_but_neither_their_order_nor_the_last_di
         assert sums_of(tmp_path / f"{number}", [*other, *rows[1:]]) != first
     swapped = sums_of(tmp_path / "swapped", [["Ker", 0.3], ["Ys", None], ["Ker", 0.0]])
     assert [key for key in first if swapped[key] != first[key]] == [("towns", "*")]
+
+
+def test_screens_are_compared_without_paths_seconds_and_widths(tmp_path):
+    said = (
+        f"home {tmp_path}/demo-screens: 3 files, 1.4 s, 9 MB/s\n┏━━━━┳━━┓\n┃ at     ┃ n ┃\n│ 07:15:02  │ 4 │\n└──┴──┘\n"
+    )
+    assert _plain(said, tmp_path / "demo-screens") == ("home HOME: 3 files, N s, N MB/s\n┃ at ┃ n ┃\n│ 07:15:02 │ 4 │")
+
+
+def test_states_are_told_by_table_with_the_keys_of_those_that_are_not_current():
+    found = {("facts", "d"): "lost", ("mentions", "2021-01-01"): "current", ("mentions", "2021-04-01"): "stale"}
+    assert _in_words(found) == {"facts": "1 lost", "mentions": "1 current, stale: 2021-04-01"}
