@@ -1,10 +1,8 @@
 """The `tempkb` command and its subcommands. Expected errors end with one message, without a trace."""
 
-import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Iterator
 from gc import set_threshold
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,7 +18,6 @@ from tempkb.commands.scores import generate, score, scores
 from tempkb.planning.declaration import Request
 from tempkb.screens.failure import end, leave, prepare_streams
 from tempkb.settings import TYPED_TAG
-from tempkb.store.deferring import deferring
 
 # Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
 # tenth of a second per process. A value that is already set is kept.
@@ -39,27 +36,12 @@ class _Tempkb(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         prepare_streams()
         try:
-            with _publishing_at_the_end():
-                result = super().invoke(ctx)
+            result = super().invoke(ctx)
             sys.stdout.flush()
         except BaseException as error:
             end(error)
             raise
         return result
-
-
-@contextlib.contextmanager
-def _publishing_at_the_end() -> Iterator[None]:
-    """Publish, once the block has ended in whatever way, what readers of the DuckDB file have held back in it."""
-    with deferring() as held:
-        try:
-            yield
-        finally:
-            if held:
-                from tempkb.screens.upkeep import publish_held_back
-
-                sys.stdout.flush()
-                publish_held_back()
 
 
 class _Releases(click.Group):
@@ -144,9 +126,7 @@ def build(more: tuple[Path, ...], pages: Path | None, sample: int | None, **aske
     from tempkb.runs.building import build
     from tempkb.screens.status import print_summary
 
-    # The closing screen says what is pending.
-    with _publishing_at_the_end():
-        summary = build(Request(**asked | {"dump_files": (*asked["dump_files"], *more)}))
+    summary = build(Request(**asked | {"dump_files": (*asked["dump_files"], *more)}))
     print_summary(summary)
     if summary.failures:
         sys.exit(1)

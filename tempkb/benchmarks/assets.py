@@ -150,15 +150,14 @@ def _register(context: dg.AssetExecutionContext, store: Store, benchmark: Benchm
 
 def _facts(store: Store, versions: dict[str, list[Version]], built: Built, seconds: float) -> dict[str, dict[str, Any]]:
     """Return the metadata of each table for the UI."""
-    publication = store.publish()
     facts: dict[str, dict[str, Any]] = {}
     for table, found in versions.items():
         if store.tables[table].partitioned_by == "release":
             (version,) = found
             left_out = {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
-            facts[table] = {**facts_of(version, publication), **left_out, "seconds": seconds}
+            facts[table] = {**facts_of(version), **left_out, "seconds": seconds}
         else:
-            facts[table] = {**facts_of_partitions(found, publication, "windows"), "seconds": seconds}
+            facts[table] = {**facts_of_partitions(found, "windows"), "seconds": seconds}
     if built.warnings:
         facts[next(iter(facts))]["warning"] = "; ".join(built.warnings)
     return facts

@@ -63,7 +63,7 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
         inputs = {file.path.name: file.sha256 for file in dump.files}
         provenance = Provenance(inputs, {"dump_id": dump.dump_id})
         version = store.write(DUMP_FILES, dump.dump_id, [pa.Table.from_pylist(rows, DUMP_FILES.schema)], provenance)
-    facts = facts_of(version, store.publish())
+    facts = facts_of(version)
     yield dg.MaterializeResult(metadata={**facts, "sample": sample_of(version)})
 
 
@@ -98,7 +98,7 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
     else:
         provenance = pages_provenance(dump, (file for file in dump.files if file.kind != HISTORY), dump.dump_id)
         version = store.write(PAGES, dump.dump_id, pages_from_sql(dump), provenance)
-    facts = facts_of(version, store.publish())
+    facts = facts_of(version)
     yield dg.MaterializeResult(metadata={**facts, "sample": sample_of(version)})
 
 
@@ -119,5 +119,5 @@ def namespaces(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
         return
     store.claim(dump.wiki)
     version = write_namespaces(store, dump)
-    facts = facts_of(version, store.publish())
+    facts = facts_of(version)
     yield dg.MaterializeResult(metadata={**facts, "sample": sample_of(version)})

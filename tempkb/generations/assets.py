@@ -37,9 +37,6 @@ def generations(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store
     done = ask_model(SAID, store, BENCHMARKS, name, SAID.request_of(words), context.log.info)
     if not done:
         context.log.warning(f"model {name}: no release has questions for it yet, so there was nothing to ask")
-    publication = store.publish()
-    facts = facts_of_partitions(
-        store.lake.versions(GENERATIONS.name, [partition_of(name, one.name) for one in done]), publication
-    )
+    facts = facts_of_partitions(store.lake.versions(GENERATIONS.name, [partition_of(name, one.name) for one in done]))
     shown: dict[str, Any] = {key: table_of(rows, cell=200) for key, rows in samples(store, name, done).items()}
     return dg.MaterializeResult(metadata={**facts, ASKED: dg.MetadataValue.json(words), **counts(done), **shown})

@@ -66,9 +66,7 @@ def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -
     held = store.lake.current(LINKERS.name, name)
     if held is not None and not words:
         context.log.info(f"linker {name} is there already")
-        yield dg.MaterializeResult(
-            asset_key=LINKERS.name, metadata={**facts_of(held, store.publish()), "sample": sample_of(held)}
-        )
+        yield dg.MaterializeResult(asset_key=LINKERS.name, metadata={**facts_of(held), "sample": sample_of(held)})
         return
     request = linker_request(name, words)
     shown: dict[str, Any] = {}
@@ -77,7 +75,7 @@ def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -
     else:
         trained = train_linker(store, request, context.log.info)
         version, shown = trained.version, {what: dg.MetadataValue.md(one) for what, one in curves(trained).items()}
-    facts = facts_of(version, store.publish())
+    facts = facts_of(version)
     yield dg.MaterializeResult(asset_key=LINKERS.name, metadata={**facts, **shown, "sample": sample_of(version)})
 
 
@@ -116,16 +114,15 @@ def link(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> I
     done = link_mentions(store, name, link_request(words), context.log.info)
     if not done:
         context.log.warning(f"linker {name}: no release of TempEL is built yet, so there was nothing to link")
-    publication = store.publish()
     keys = [key for key in store.lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == name]
     if keys:
-        facts = facts_of_partitions(store.lake.versions(ENTITY_VECTORS.name, keys), publication)
+        facts = facts_of_partitions(store.lake.versions(ENTITY_VECTORS.name, keys))
         yield dg.MaterializeResult(asset_key=ENTITY_VECTORS.name, metadata={**facts, **_savings(done)})
     if done:
         keys = [scores_partition(name, one.release, one.cut.isoformat(), one.pool) for one in done]
         versions = store.lake.versions(LINKING_SCORES.name, keys)
         facts = {
-            **facts_of_partitions(versions, publication),
+            **facts_of_partitions(versions),
             ASKED: dg.MetadataValue.json(words),
             **_found(done),
             # One of them, since each takes a quarter of a second, and all are in the pictures of tempkb linking.
@@ -135,7 +132,7 @@ def link(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> I
         yield dg.MaterializeResult(asset_key=LINKING_SCORES.name, metadata=facts)
     chosen = store.lake.current(NIL_THRESHOLDS.name, name)
     if chosen is not None:
-        facts = {**facts_of(chosen, publication), "sample": sample_of(chosen)}
+        facts = {**facts_of(chosen), "sample": sample_of(chosen)}
         yield dg.MaterializeResult(asset_key=NIL_THRESHOLDS.name, metadata=facts)
 
 

@@ -15,7 +15,7 @@ from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PR
 from tempkb.partitions import DUMP_OF_WINDOW
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.store.assets import sample_of, spec_of
-from tempkb.store.materialise import facts_of, facts_of_publication
+from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.windows import Window, window_of_key
@@ -50,7 +50,6 @@ def clean_texts(
     _windows_of_run(context, store)
     began = time.monotonic()
     versions = clean_quarters(store, stale_quarters(store), context.log.info)
-    publication = store.publish()
     for table in (PAGE_TEXTS, PAGE_LINKS):
         everything = store.lake.versions(table.name)
         written = [version for (name, _), version in versions.items() if name == table.name]
@@ -60,7 +59,6 @@ def clean_texts(
             # The asset check reads which quarters this run has written.
             "quarters": sorted(version.partition for version in written),
             "seconds": round(time.monotonic() - began, 2),
-            **facts_of_publication(publication),
         }
         if everything:
             facts["sample"] = sample_of(everything[-1])
@@ -86,16 +84,13 @@ def _window_asset(table: Table, description: str, sources: list[str]) -> dg.Asse
                     context.log.info(f"{window.label}: {version.rows:,} rows")
                 except TempkbError as error:
                     bad[window.key] = str(error)
-        publication = store.publish()
         if bad:
             for key, version in versions.items():
-                context.log_event(
-                    dg.AssetMaterialization(table.name, partition=key, metadata=facts_of(version, publication))
-                )
+                context.log_event(dg.AssetMaterialization(table.name, partition=key, metadata=facts_of(version)))
             raise dg.Failure(windows_in_words(bad, table.name))
         for key, version in versions.items():
             left_out = {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
-            context.add_asset_metadata({**facts_of(version, publication), **left_out}, partition_key=key)
+            context.add_asset_metadata({**facts_of(version), **left_out}, partition_key=key)
         last = versions[max(versions)]
         facts: dict[str, Any] = {
             "seconds": round(time.monotonic() - began, 2),

@@ -26,12 +26,11 @@ def models(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) ->
     name = context.partition_key
     try:
         version, refused = add_model(store, request_of(name, _words(store, name, words_in(context))), context.log.info)
-        publication = store.publish()
         if refused is not None:
             raise refused
     except ModelError as error:
         raise ModelError(f"model {name!r}: {error}") from None
-    return dg.MaterializeResult(metadata={**facts_of(version, publication), "sample": sample_of(version)})
+    return dg.MaterializeResult(metadata={**facts_of(version), "sample": sample_of(version)})
 
 
 def _words(store: Store, name: str, typed: Words) -> Words:

@@ -53,7 +53,6 @@ def knowledge(
     if not known:
         context.log.warning("no model has scores of a release yet, so there was nothing to compare")
     versions = [write_known(store, KNOWLEDGE, known), write_known(store, KNOWS, every)]
-    publication = store.publish()
     shown: dict[str, dg.MetadataValue] = {}
     for title, own in questions_of(known):
         shown[title] = table_of(as_arrow(own))
@@ -64,7 +63,7 @@ def knowledge(
         with windows_figure(windows) as figure:
             shown["by window"] = dg.MetadataValue.md(as_markdown(figure, "levels by window"))
     for version, more in zip(versions, (shown, {}), strict=True):
-        yield dg.MaterializeResult(asset_key=version.table, metadata={**facts_of(version, publication), **more})
+        yield dg.MaterializeResult(asset_key=version.table, metadata={**facts_of(version), **more})
 
 
 _LINKED = dg.AssetDep(LINKING_SCORES.name, partition_mapping=dg.AllPartitionMapping())
@@ -79,9 +78,8 @@ def linking_effects(context: dg.AssetExecutionContext, store: dg.ResourceParam[S
     version = write_linking_effects(store)
     if not version.rows:
         context.log.info(f"{LINKING_EFFECTS.name}: the home has no scores of linkers that tempkb linker train has made")
-    publication = store.publish()
     shown = {"contrasts": table_of(pa.concat_tables(read_files(version.paths())))} if version.rows else {}
-    return dg.MaterializeResult(metadata={**facts_of(version, publication), **shown})
+    return dg.MaterializeResult(metadata={**facts_of(version), **shown})
 
 
 @dg.asset(deps=[_LINKED])
@@ -91,7 +89,7 @@ def linking_sums(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     One row per figure, metric and number of candidates; key `number`.
     """
     version = write_linking_sums(store)
-    return dg.MaterializeResult(metadata=facts_of(version, store.publish()))
+    return dg.MaterializeResult(metadata=facts_of(version))
 
 
 @dg.asset(deps=[_LINKED, dg.AssetDep(NIL_THRESHOLDS.name, partition_mapping=dg.AllPartitionMapping())])
@@ -101,7 +99,7 @@ def nil_results(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     One row per linker, measure, snapshots and metric; key `number`.
     """
     version = write_nil_results(store)
-    return dg.MaterializeResult(metadata=facts_of(version, store.publish()))
+    return dg.MaterializeResult(metadata=facts_of(version))
 
 
 @dg.asset(deps=[dg.AssetDep(FACTS.name, partition_mapping=dg.AllPartitionMapping())])
@@ -111,13 +109,12 @@ def fact_delays(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     One row per kind of facts, relation and share; key `facts, relation, share`.
     """
     version = write_fact_delays(store)
-    publication = store.publish()
     rows = pa.concat_tables(read_files(version.paths()))
     shown: dict[str, dg.MetadataValue] = {"delays": table_of(rows)}
     if any(rows["days"].is_valid().to_pylist()):
         with delays_figure(rows.to_pylist()) as figure:
             shown["picture"] = dg.MetadataValue.md(as_markdown(figure, "how long facts of a window take to come"))
-    return dg.MaterializeResult(metadata={**facts_of(version, publication), **shown})
+    return dg.MaterializeResult(metadata={**facts_of(version), **shown})
 
 
 _SAID = dg.AssetDep(GENERATIONS.name, partition_mapping=dg.AllPartitionMapping())
@@ -145,7 +142,6 @@ def judged_answers(
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Judge what models said, and show whom they name."""
     answers, changes = write_judged(store)
-    publication = store.publish()
     if not answers.rows:
         context.log.info("no model has answered questions of a release yet; let one: tempkb generate")
     shown: dict[str, dg.MetadataValue] = {}
@@ -155,4 +151,4 @@ def judged_answers(
     for kind, rows in sample_by_kind(store).items():
         shown[f"sample/{kind}"] = table_of(rows, cell=120)
     for version, more in ((answers, {}), (changes, shown)):
-        yield dg.MaterializeResult(asset_key=version.table, metadata={**facts_of(version, publication), **more})
+        yield dg.MaterializeResult(asset_key=version.table, metadata={**facts_of(version), **more})

@@ -101,15 +101,12 @@ def revisions(
     windows = [window_of_key(key, store.home.settings.granularity) for key in keys]
     wanted = frozenset(key.to_user_string() for key in context.selected_asset_keys) & ALL
     report = _built(store, windows, config, wanted, context.log.info)
-    publication = store.publish()
     seconds = round(time.monotonic() - began, 2)
     for (name, partition), version in report.versions.items():
         if name in (PAGES.name, REBUILD_CHANGES.name):
-            context.log_event(
-                dg.AssetMaterialization(name, partition=partition, metadata=facts_of(version, publication))
-            )
+            context.log_event(dg.AssetMaterialization(name, partition=partition, metadata=facts_of(version)))
     facts = {
-        (name, key): {**facts_of(built, publication), **_changes(report, key), "window": window.label}
+        (name, key): {**facts_of(built), **_changes(report, key), "window": window.label}
         for name in sorted(wanted - {PAGE_WIKITEXTS.name})
         for key, window in zip(keys, windows, strict=True)
         if (built := _version(store, report, name, key)) is not None and key not in report.bad

@@ -36,9 +36,8 @@ def prompt_scores(context: dg.AssetExecutionContext, store: dg.ResourceParam[Sto
     done = ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of(words), context.log.info)
     if not done:
         context.log.warning(f"model {name}: no release has prompts yet, so there was nothing to score")
-    publication = store.publish()
     keys = [partition_of(name, one.name) for one in done]
-    facts = facts_of_partitions(store.lake.versions(PROMPT_SCORES.name, keys), publication)
+    facts = facts_of_partitions(store.lake.versions(PROMPT_SCORES.name, keys))
     return dg.MaterializeResult(
         metadata={**facts, ASKED: dg.MetadataValue.json(words), **counts(done), **_shown(store, name, done)}
     )

@@ -74,8 +74,12 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     query = as_utf8(query)
     if parquet is not None:
         _check_target(store, parquet)
-    if held_back := store.database.held_back():
-        warn(held_back)
+    pending, _, why = store.database.pending()
+    if pending:
+        warn(
+            f"{store.database.path.name} does not show {counted(len(pending), 'partition')} as the lake has them, so "
+            f"SQL may show older rows: {why or 'if nothing is at work, type: tempkb publish'}"
+        )
     with _asking(store, query) as (connection, statement):
         if due := are_due(store, names_in(statement)):
             warn(due)

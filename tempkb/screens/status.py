@@ -24,10 +24,9 @@ from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.screens.again import command_for
 from tempkb.screens.console import console, grid, headed, print_next, say
 from tempkb.settings import Home, at_home
-from tempkb.store.database import Pending, refusal
 from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
-from tempkb.store.opening import DatabaseFileError, NothingPublishedError
+from tempkb.store.opening import DatabaseFileError
 from tempkb.store.store import Store, is_of_present_code
 from tempkb.store.tables import Family
 from tempkb.wikidata.scope import is_made_with, settings_of
@@ -81,7 +80,6 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
     versions = {name: store.lake.versions(name) for name in store.tables}
     stale = set(_stale(store, versions))
     pending, others, obstacle = _published(store)
-    waiting = {(one.table.name, one.partition) for one in pending or []}
     rows = []
     for table in store.tables.values():
         built = [version.partition for version in versions[table.name]]
@@ -92,7 +90,7 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
                 built[0] if built else "",
                 built[-1] if built else "",
                 sum(1 for name, _ in stale if name == table.name),
-                sum(1 for name, _ in waiting if name == table.name) if pending is not None else "unknown",
+                sum(1 for name, _ in pending if name == table.name) if pending is not None else "unknown",
             )
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
@@ -254,9 +252,9 @@ def print_summary(summary: "Summary") -> None:
     out.print(grid(("table", "partitions", "rows", "bytes"), rows, title=f"{store.home.path}"))
     pending, _, obstacle = _published(store)
     if pending or obstacle:
-        n = len(store.database.pending() if pending is None else pending)
+        n = "It is not known how many partitions" if pending is None else counted(len(pending), "partition")
         reason = obstacle or "publish them: tempkb publish"
-        say(f"{counted(n, 'partition')} {'is' if n == 1 else 'are'} not in DuckDB yet: {reason}")
+        say(f"{n} {'is' if pending and len(pending) == 1 else 'are'} not in DuckDB yet: {reason}")
     for note in summary.notes:
         say(note)
     for failure in summary.failures:
@@ -292,16 +290,10 @@ def _bytes(store: Store, table: str) -> list[int]:
     return [file.bytes for version in store.lake.versions(table) for file in version.files]
 
 
-def _published(store: Store) -> tuple[list[Pending] | None, list[str], str]:
+def _published(store: Store) -> tuple[list[tuple[str, str]] | None, list[str], str]:
     """What is pending (None if not known), tables of others in the DuckDB file, and what prevents publication."""
-    database = store.database
     try:
-        with database.reading() as connection:
-            pending, others = database.compare(connection)
-        blocked = database.in_the_way(others)
-        return pending, others, refusal(database.path, blocked) if blocked else ""
-    except NothingPublishedError:
-        return database.pending(), [], ""
+        return store.database.pending()
     except (LockTimeoutError, DatabaseFileError) as error:
         return None, [], str(error)
 

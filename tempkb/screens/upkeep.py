@@ -23,7 +23,7 @@ def publish_all() -> None:
     """
     store = _existing(Patience(_PATIENCE))
     _set_aside(store)
-    publication = store.publish(now=True)
+    publication = store.publish()
     if publication.set_aside:
         tell(publication.set_aside)
     for line in publication.damaged:
@@ -46,8 +46,6 @@ def collect_garbage() -> None:
     removed = store.collect_garbage()
     empty_bin(store.home.dumps)
     _tell_lost(store)
-    if held_back := store.database.held_back():
-        tell(held_back)
     say(f"{counted(len(removed), 'folder')} removed.")
     aside = store.lake.set_aside_folders()
     if aside:
@@ -57,14 +55,6 @@ def collect_garbage() -> None:
             f"({counted(n_bytes, 'byte')}); why.json in each says what is wrong with it. tempkb never removes them; "
             f"when you no longer need them: rm -r {shlex.quote(str(aside[0].parents[2]))}"
         )
-
-
-def publish_held_back() -> None:
-    """Publish what a command had to leave pending, and print what is pending still."""
-    store = open_store()
-    store.publish(now=True)
-    if held_back := store.database.held_back():
-        tell(f"note: {held_back}")
 
 
 def _existing(patience: Patience | None = None) -> Store:

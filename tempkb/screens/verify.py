@@ -38,7 +38,7 @@ from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHO
 from tempkb.screens.again import command_for
 from tempkb.screens.console import program, say
 from tempkb.screens.failure import tell
-from tempkb.store.comparison import Difference, compare
+from tempkb.store.database import Difference, repair_of
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.said import read_said, said_names, said_path
@@ -181,7 +181,7 @@ def _verify_database(
     if not store.database.path.exists():
         return []
     try:
-        found = compare(store.database, {name: store.tables[name] for name in tables}, verified.whole)
+        found = store.database.differences({name: verified.whole[name] for name in tables})
     except LockTimeoutError as error:
         return [f"the DuckDB file was not compared: {error}"]
     except TempkbError as error:
@@ -191,7 +191,7 @@ def _verify_database(
     named |= {f"{table} {key}" for table in tables for key in store.lake.lost(table)}
     return [
         f"{store.database.path.name}, {_together(alike)}: found {one.found}; expected {one.expected}. "
-        f"{_mend_database(store, one)}"
+        f"{repair_of(store.database.path, one)}"
         for one, *others in _by_cause([one for one in found if one.thing not in named])
         for alike in [[one, *others]]
     ]
@@ -211,17 +211,6 @@ def _together(alike: Sequence[Difference]) -> str:
         return alike[0].thing
     (table, _, first), last = alike[0].thing.partition(" "), alike[-1].thing.partition(" ")[2]
     return f"{table}, {counted(len(alike), 'partition')} from {first} to {last}"
-
-
-def _mend_database(store: Store, difference: Difference) -> str:
-    if difference.is_pending:
-        return "Publish it: tempkb publish"
-    path = store.database.path
-    aside = path.with_name(f"{path.name}.damaged")
-    return (
-        f"Make the file again from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(aside))} && tempkb publish; "
-        f"tables of your own are then in {aside.name} only"
-    )
 
 
 def _verify_releases(

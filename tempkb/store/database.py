@@ -1,53 +1,44 @@
-"""The DuckDB file that people query, kept equal to the lake.
+"""The DuckDB file that people query, kept equal to the lake: a copy of it is changed, and moved into its place.
 
-A writer locks a DuckDB file against everybody else, so we hold it only for one
-short transaction per partition, under a lock file of our own. Where readers have it
-open, a copy takes its place (`swapping.py`). What is pending is computed: wherever `CURRENT` in
-the lake differs from the table `published`, the next commit or `tempkb publish`
-brings the partition in. Only that something is pending is noted, for `tempkb sql`.
+    tempkb.duckdb              what people open; nothing is ever written into it
+    tempkb.duckdb.draft        the copy
+    tempkb.duckdb.replaced.wal the write-ahead log of the file that is being replaced; the copy holds what it held
+
+Open readers keep the file that they opened and hold nothing back; a kill leaves the old file or the new one. While it
+is copied and replaced, the old one is held for reading, which fails if somebody writes in it and keeps writers out.
+What an analyst keeps in the file is carried along by the copy.
+
+A table is made again as a whole if a version of one of its partitions, or its declaration, is another one than the
+file shows; tables of many rows are views over the lake's files.
 """
 
 import contextlib
 import hashlib
 import itertools
+import os
 import re
-import uuid
+import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
-from tempkb.errors import TempkbError
-from tempkb.store.damage import refuse, replace_whole
+from tempkb.errors import StoredDamageError, TempkbError
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.opening import (
+    ATTACHED,
     DamagedDatabaseError,
     DatabaseFileError,
     NothingPublishedError,
-    ReadersError,
-    connected,
-    is_begun,
-    is_too_new,
-    make_file,
-    note_of,
-    noted_damage,
+    attached,
+    made_again_by,
 )
 from tempkb.store.questions import close_off
-from tempkb.store.quoting import file_names, identifier, literal, parquet
-from tempkb.store.swapping import (
-    SwapError,
-    copied,
-    draft_of,
-    held_for_reading,
-    made_again,
-    mend,
-    move_aside,
-    numbered,
-    old_files,
-    put_in_place,
-)
+from tempkb.store.quoting import identifier, literal, parquet
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
 _BOOKS = """
@@ -68,32 +59,21 @@ COMMENT ON COLUMN declared.table_name IS 'table or view';
 COMMENT ON COLUMN declared.form IS 'table, view (over files of the lake), or question (a view over other tables)';
 COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes';
 """
-
 _BOOK_NAMES = ("published", "declared")
-_BOOK_COLUMN = re.compile(r"COMMENT ON COLUMN (\w+)\.(\w+) IS '([^']*)'")
-_ROWS_AT_ONCE = 200
-# Raised when the same files are to be shown differently; all tables are then published again. 2: lists are, too.
-_BROUGHT_IN = "2"
-
-_BEGUN = (
-    "a command that publishes is at work, or was killed, so SQL may show older rows; if none is at work, type: tempkb "
-    "publish"
-)
-_WRITTEN_MEANWHILE = (
-    "somebody has written to it after a publication was killed; what its write-ahead log held then, perhaps of tables "
-    "of your own, is in"
-)
+# Raised when the same files are to be shown differently; all tables are then published again.
+_BROUGHT_IN = "3"
+# With fewer rows to copy, several threads take longer than one.
+_FEW_ROWS = 1 << 20
+_OWNERS = {"exclusions": "recorded_in", "manifest": "table_name"}
+_MARKS = "; as "
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
+_COPIED = re.compile(r"this home was copied from .+")
+# Independent of the order of rows, and as exact as 64 bits per row allow.
+_HASH = "count(*), sum(CAST(hash({columns}) AS HUGEINT))"
 
-
-@dataclass(frozen=True)
-class Pending:
-    """A partition whose published version is not the lake's; `version` is None if it was removed."""
-
-    table: Table
-    partition: str
-    version: Version | None
+Connection = duckdb.DuckDBPyConnection
+Form = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -104,7 +84,7 @@ class Publication:
         done: partitions that were published or removed.
         left: partitions that are still pending.
         damaged: partitions that were found damaged in the lake, in words; they count as absent.
-        set_aside: message about a damaged DuckDB file that was moved away; empty if there was none.
+        set_aside: message about a DuckDB file that was moved away; empty if there was none.
     """
 
     done: int
@@ -115,30 +95,33 @@ class Publication:
 
 
 @dataclass(frozen=True)
-class _Due:
-    """What a file lacks.
+class Difference:
+    """A difference between the DuckDB file and the lake.
 
     Attributes:
-        forms: how each of its tables and views was made.
-        blocked: names of an analyst's tables and views that tempkb needs.
-        possible: partitions to be published or removed.
-        n_blocked: partitions that cannot be, because of those names.
+        thing: table and partition, or a view.
+        is_pending: does the next publication correct it?
     """
 
-    forms: dict[str, tuple[str, str]]
-    blocked: Sequence[str]
-    possible: Sequence[Pending]
-    n_blocked: int
+    thing: str
+    found: str
+    expected: str
+    is_pending: bool = False
 
-    @property
-    def names(self) -> set[str]:
-        """`blocked` as names of ours."""
-        return {name.lower() for name in self.blocked}
 
-    def publication(self, path: Path, damaged: Sequence[str] = ()) -> Publication:
-        """Return what has been published to the file at a path once all that is possible is done."""
-        reason = refusal(path, self.blocked) if self.blocked else ""
-        return Publication(len(self.possible), self.n_blocked, reason, tuple(damaged))
+@dataclass
+class _Shown:
+    """What a file shows.
+
+    Attributes:
+        versions: version and hash of the side files by table and partition.
+        forms: how each table and view of ours was made, without those that were dropped or changed since.
+        others: tables and views that are not ours, those outside the main schema with theirs in front.
+    """
+
+    versions: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    forms: dict[str, Form] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
 
 
 class Database:
@@ -158,64 +141,35 @@ class Database:
         self._views = views
 
     @contextlib.contextmanager
-    def reading(self, patience: Patience | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the file read-only; wait for short commits of others.
+    def reading(self, patience: Patience | None = None) -> Iterator[Connection]:
+        """Open the file read-only; wait for somebody who writes in it.
 
         Raises:
             NothingPublishedError: nothing has been published yet.
             DatabaseFileError: the file is not a DuckDB file, or cannot be read.
             LockTimeoutError: a writer keeps the file for too long.
         """
-        if not is_begun(self.path):
-            raise (
-                self._nothing_published()
-                if self._holds_anything()
-                else NothingPublishedError(
-                    f"{self.path} does not exist yet; build something first: tempkb build (the first "
-                    "tables are published when a step of the build is done)"
-                )
-            )
-        with connected(self.path, patience or Patience(), read_only=True) as connection:
-            if not self._has_books(connection):
+        if not self._is_begun():
+            raise self._nothing_published()
+        with attached(self.path, patience or Patience()) as connection:
+            if not _has_books(connection):
                 raise self._nothing_published()
             yield connection
 
-    def _holds_anything(self) -> bool:
-        return any(self._lake.keys(name) for name in self._tables)
-
-    def _nothing_published(self) -> NothingPublishedError:
-        return NothingPublishedError(
-            f"{self.path}: nothing is published yet; wait for the build that runs, or type: tempkb build, or after a "
-            "build: tempkb publish"
-        )
-
-    def compare(self, connection: duckdb.DuckDBPyConnection) -> tuple[list[Pending], list[str]]:
-        """Return what is pending, as `pending` does, and the names of the user's own tables and views.
-
-        The names are sorted; those outside the main schema have theirs in front.
-        """
-        relations = _relations(connection)
-        forms = _forms(connection, relations)
-        return self._pending(shown_in(connection), forms), self._others(relations, forms)
-
-    def _others(self, relations: Sequence[tuple[str, str, bool]], forms: Iterable[str]) -> list[str]:
-        ours = {*forms, *_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
-        return sorted(
-            name if schema == "main" else f"{schema}.{name}"
-            for schema, name, is_explained in relations
-            if not (schema == "main" and is_explained and name in ours)
-        )
-
-    def in_the_way(self, others: Iterable[str]) -> list[str]:
-        """Return the user's tables and views with the name of one of ours, which therefore cannot be published."""
-        names = {*self._tables, *(view.name for view in self._views)}
-        return [name for name in others if name.lower() in names]
+    @contextlib.contextmanager
+    def asking(self, patience: Patience | None = None) -> Iterator[Connection]:
+        """Open the file for queries of users, which can reach only it and the lake's tables; see `reading`."""
+        with self.reading(patience) as connection:
+            close_off(connection, [self._lake.root / name for name in self._tables])
+            yield connection
 
     def explain(self, error: duckdb.Error) -> str:
-        """Return DuckDB's message about a query; if a table of ours is not published yet, say so instead."""
+        """Return DuckDB's message about a query, or what it means in a home, if it follows from the home's state."""
         message = str(error)
+        if copied := _COPIED.search(message):
+            return copied[0]
         absent = _ABSENT.match(message)
-        if absent and absent[1].lower() in {*self._tables, *(view.name for view in self._views)}:
+        if absent and absent[1].lower() in self._names():
             return (
                 f"nothing of {absent[1]} is published yet; wait for the build that runs, or see what is built: "
                 "tempkb status"
@@ -223,298 +177,347 @@ class Database:
         # The nearest name may be one of DuckDB's own tables, which is no help.
         return _SUGGESTED.sub("", message) if absent else message
 
-    @contextlib.contextmanager
-    def asking(self, patience: Patience | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the file for queries of users, which can reach only it and the lake's tables; see `reading`."""
-        with self.reading(patience) as connection:
-            close_off(connection, [self._lake.root / name for name in self._tables])
-            yield connection
+    def pending(self) -> tuple[list[tuple[str, str]], list[str], str]:
+        """Compare the file with the lake.
 
-    def pending(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Pending]:
-        """Compare the lake's `CURRENT` files with what is published, in a fixed order.
+        Returns:
+            the (table, partition) that the next publication brings in or removes; tables and views of others in the
+            file; and why some cannot be published, empty if nothing prevents it.
 
-        Args:
-            connection: an open connection to the file; None: nothing is published.
+        Raises:
+            DatabaseFileError: the file cannot be read.
+            LockTimeoutError: somebody writes in it.
         """
-        if connection is None:
-            return self._pending({}, {})
-        return self._pending(shown_in(connection), _forms(connection, _relations(connection)))
+        shown = _Shown()
+        if self._is_begun():
+            with attached(self.path, Patience()) as connection:
+                shown = self._shown(connection)
+        pending = [(name, key) for name, (keys, _) in self._due(shown).items() for key in keys]
+        blocked = self._in_the_way(shown)
+        return pending, shown.others, refusal(self.path, blocked) if blocked else ""
 
-    def _pending(
-        self, shown: Mapping[tuple[str, str], tuple[str, str | None]], forms: Mapping[str, tuple[str, str]]
-    ) -> list[Pending]:
-        result = []
-        for table in self._tables.values():
-            versions = {version.partition: version for version in self._lake.versions(table.name)}
-            changed = bool(versions) and forms.get(table.name) != self._form(table, versions.values())
-            known = {partition for name, partition in shown if name == table.name}
-            for partition in sorted(versions.keys() | known):
-                version = versions.get(partition)
-                current = (version.version, version.sum_of_sides()) if version is not None else None
-                # Equal rows that were written again, perhaps from other files, keep their version.
-                if changed or current is None or shown.get((table.name, partition)) != current:
-                    result.append(Pending(table, partition, version))
-        return result
+    def shown_versions(self) -> set[tuple[str, str, str]]:
+        """Return (table, partition, version) of everything published; empty if nothing has been."""
+        if not self._is_begun():
+            return set()
+        with attached(self.path, Patience()) as connection:
+            return {(*key, version) for key, (version, _) in self._shown(connection).versions.items()}
 
-    def publish(self, patience: Patience, *, may_copy: bool = True) -> Publication:
-        """Publish everything that is pending, one transaction per partition, as far as patience allows.
+    def publish(self, patience: Patience) -> Publication:
+        """Let the file show the lake as it is now.
 
         A damaged file is moved away, and a new one takes its place.
 
         Args:
-            patience: for those who write to the file; readers are waited for only briefly.
-            may_copy: where readers have the file open, publish to a copy, which then takes its place.
+            patience: for other publications, and for those who write in the file.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        begun = f"{uuid.uuid4()}\n{_BEGUN}"
-        replace_whole(self._mark, begun.encode())
         try:
-            with locked(self.path.with_name(self.path.name + ".lock"), patience):
-                publication = self._publish_past_damage(patience, may_copy=may_copy)
-        except DamagedDatabaseError as error:
-            publication = Publication(0, len(self.pending()), str(error))
-        except (LockTimeoutError, DatabaseFileError, SwapError) as error:
-            publication = Publication(0, self._count_pending(), str(error))
-        if publication.left:
-            said = f"{self.path.name} was not brought up to date, so SQL may show older rows: {publication.reason}"
-            replace_whole(self._mark, f"\n{said}".encode())
-        elif self._marked() == begun:
-            # Otherwise another process has left something pending meanwhile.
-            self._mark.unlink(missing_ok=True)
-        return publication
-
-    def held_back(self) -> str:
-        """Return what the last publication said of partitions that it left pending; empty if it left none."""
-        return self._marked().partition("\n")[2]
-
-    @property
-    def _mark(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.pending")
-
-    def _marked(self) -> str:
-        try:
-            return self._mark.read_text("utf-8")
-        except FileNotFoundError:
-            return ""
-
-    def _publish_past_damage(self, patience: Patience, *, may_copy: bool) -> Publication:
-        kept = mend(self.path)
-        message = f"{self.path}: {_WRITTEN_MEANWHILE} {kept}" if kept else ""
-        old_files(self.path)
-        try:
-            publication = self._publish(patience, may_copy=may_copy)
-        except DamagedDatabaseError as error:
-            place = move_aside(self.path, "damaged")
-            note_of(self.path).unlink(missing_ok=True)
-            message = f"{error.found}. {set_aside_in_words(place)}"
-            publication = self._publish(patience, may_copy=may_copy)
-        return replace(publication, set_aside=message)
-
-    def _publish(self, patience: Patience, *, may_copy: bool) -> Publication:
-        try:
-            with self._updating(self.path, patience) as connection:
-                publication = self._bring_up_to_date(connection, self._due(connection))
-                is_done = not (may_copy and is_too_new(connection))
-            if not is_done:
-                with held_for_reading(self.path):
-                    self._publish_to_copy(patience)
-                old_files(self.path)
-            return publication
-        except ReadersError as error:
-            if not may_copy:
-                raise LockTimeoutError(
-                    f"{self.path} is open in a program that reads it, so it is published at the end of the command; if "
-                    "none is at work, type: tempkb publish"
-                ) from None
-            is_here = error.is_here
-        with held_for_reading(self.path):
-            # What this process has open may be an earlier file.
-            if not is_here:
-                with connected(self.path, Patience(0), read_only=True) as connection:
-                    is_whole = self._has_books(connection) and not is_too_new(connection)
-                    if is_whole and not self._lacks(due := self._due(connection)):
-                        return due.publication(self.path)
-            return self._publish_to_copy(patience)
-
-    def _publish_to_copy(self, patience: Patience) -> Publication:
-        """Publish to a copy of the file, which takes its place; the caller keeps writers away."""
-        with copied(self.path) as draft:
-            try:
-                with self._updating(draft, patience) as connection:
-                    publication = self._bring_up_to_date(connection, self._due(connection))
-                    connection.execute("CHECKPOINT")
-            except DamagedDatabaseError as error:
-                note_of(draft).unlink(missing_ok=True)
-                raise DamagedDatabaseError(error.found.replace(str(draft), str(self.path))) from None
-            made_again(self.path)
-            put_in_place(self.path, draft)
-            return publication
-
-    def _due(self, connection: duckdb.DuckDBPyConnection) -> "_Due":
-        """Find out what the file lacks."""
-        # DuckDB takes long to list what it holds.
-        relations = _relations(connection)
-        forms = _forms(connection, relations)
-        blocked = self.in_the_way(self._others(relations, forms))
-        names = {name.lower() for name in blocked}
-        pending = self._pending(shown_in(connection), forms)
-        possible = [one for one in pending if one.table.name not in names]
-        return _Due(forms, blocked, possible, len(pending) - len(possible))
-
-    def _lacks(self, due: "_Due") -> bool:
-        """Is there anything to publish, or a named view to be made?"""
-        return bool(due.possible) or any(self._views_due(due.names, due.forms))
-
-    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection, due: "_Due") -> Publication:
-        # Nobody else can change the file meanwhile.
-        damaged: list[str] = []
-        for table, group in itertools.groupby(due.possible, key=lambda one: one.table):
-            self._bring_in(connection, table, list(group), damaged, due.forms)
-        self._make_named_views(connection, due.names, due.forms)
-        return due.publication(self.path, damaged)
+            with locked(self.path.with_name(f"{self.path.name}.lock"), patience):
+                aside = self._finish()
+                try:
+                    return replace(self._publish(patience), set_aside=aside)
+                except DamagedDatabaseError as error:
+                    aside = f"{error.found}. {set_aside_in_words(self._move_aside(self.path))}"
+                    return replace(self._publish(patience), set_aside=aside)
+        except (LockTimeoutError, DatabaseFileError) as error:
+            reason = str(error)
+        except (OSError, duckdb.IOException) as error:
+            reason = f"{self.path} could not be replaced ({_said(error)}); then: tempkb publish"
+        finally:
+            self._delete(self._draft)
+        return Publication(0, self._count_pending(), reason)
 
     def set_aside_files(self) -> list[Path]:
         """Return the damaged files that were moved away, sorted."""
-        return numbered(self.path, "damaged")
+        wanted = re.compile(rf"{re.escape(self.path.name)}\.damaged-\d+")
+        return sorted(one for one in self.path.parent.glob("*.damaged-*") if wanted.fullmatch(one.name))
 
-    @contextlib.contextmanager
-    def _updating(self, path: Path, patience: Patience) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the file, or its copy, for writing, with its bookkeeping tables; the caller holds the lock."""
-        if not is_begun(path):
-            self._begin(patience)
-        # Before anything is written to the file: afterwards it would differ from the one that the note describes.
-        damage = noted_damage(self.path)
-        with connected(path, patience, read_only=False) as connection:
-            if damage:
-                raise DamagedDatabaseError(damage)
-            self._has_books(connection)
-            # A file that an analyst made before us has no such tables.
-            if not _books_are_whole(connection):
-                with _transaction(connection):
-                    _make_books(connection)
-            yield connection
+    def differences(self, whole: Mapping[str, Sequence[Version]]) -> list[Difference]:
+        """Return where the file differs from the lake; reads all of it, so that DuckDB compares its own sums.
 
-    def _begin(self, patience: Patience) -> None:
-        """Make the file elsewhere, with its bookkeeping tables, and move it in, so that nobody sees half a file."""
-        draft = draft_of(self.path)
-        draft.unlink(missing_ok=True)
-        make_file(draft)
-        with connected(draft, patience, read_only=False) as connection, _transaction(connection):
-            _make_books(connection)
-        if self.path.exists():
-            draft.replace(self.path)
-            return
-        try:
-            # Unlike a rename, a link never replaces a file that an analyst makes in this very moment.
-            self.path.hardlink_to(draft)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-
-    def _has_books(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        """Does the file have the bookkeeping tables, which say what it shows?
+        Args:
+            whole: versions of the lake whose files are known to be good, by table; other tables are not compared.
 
         Raises:
-            DatabaseFileError: a user's table or view has the name of one of them.
+            DamagedDatabaseError: DuckDB cannot read the file.
+            LockTimeoutError: another program writes in it.
         """
-        names = {*_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
+        with self.reading() as connection:
+            shown, found = self._shown(connection), list[Difference]()
+            due = self._due(shown)
+            for name, versions in whole.items():
+                keys, _ = due.get(name, ([], False))
+                found += [self._not_shown(name, key, shown) for key in keys]
+                # What was replaced and published since the lake was read is not what is shown.
+                settled = [one for one in versions if shown.versions.get((name, one.partition)) == _identity(one)]
+                settled = [one for one in settled if one.partition not in keys]
+                if settled and shown.forms[name][0] == "table":
+                    found += self._other_rows(connection, self._tables[name], settled)
+                found += _other_sides(connection, settled)
+            found += [
+                Difference(f"view {view.name}", "none, or another one", "the one that tempkb declares", is_pending=True)
+                for view, *_ in self._views_due(shown)
+            ]
+            for name in shown.others:
+                place = ".".join(map(identifier, name.split(".")))
+                connection.execute(f"SELECT {_HASH.format(columns='one')} FROM {place} AS one").fetchall()
+            return found
+
+    def _names(self) -> set[str]:
+        return {*self._tables, *(view.name for view in self._views)}
+
+    def _is_begun(self) -> bool:
+        """Is there a file? An empty one does not count."""
+        try:
+            return self.path.stat().st_size > 0
+        except FileNotFoundError:
+            return False
+
+    def _nothing_published(self) -> NothingPublishedError:
+        if self._is_begun() or any(self._lake.keys(name) for name in self._tables):
+            said = "nothing is published yet; wait for the build that runs, or type: tempkb build, or after a build: "
+            return NothingPublishedError(f"{self.path}: {said}tempkb publish")
+        return NothingPublishedError(f"{self.path} does not exist yet; build something first: tempkb build")
+
+    def _shown(self, connection: Connection) -> _Shown:
+        """Return what an open file shows.
+
+        Raises:
+            DatabaseFileError: a user's table or view has the name of one of our books.
+        """
         relations = _relations(connection)
-        there = {name.lower(): is_explained for schema, name, is_explained in relations if schema == "main"}
-        blocked = sorted(name for name in names if not there.get(name, True))
-        if blocked:
+        books = {*_BOOK_NAMES, *_OWNERS}
+        ours = {name for schema, name, _, comment in relations if schema == "main" and comment and name in books}
+        shown = _Shown()
+        if set(_BOOK_NAMES) <= ours:
+            rows = connection.execute("SELECT table_name, partition, version, sides FROM published").fetchall()
+            shown.versions = {(table, key): (version, sides) for table, key, version, sides in rows}
+            made = connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall()
+            there = {name: (sql, comment) for schema, name, sql, comment in relations if schema == "main"}
+            for name, form, told in made:
+                # Of a file of an earlier version, whatever has a comment is ours, and is made again.
+                fingerprint, _, marks = told.rpartition(_MARKS)
+                sql, comment = there.get(name, ("", None))
+                if comment and (not fingerprint or marks.startswith(_digest(comment))):
+                    ours.add(name)
+                    # What somebody has changed is as good as dropped.
+                    if marks == _marks(comment, sql):
+                        shown.forms[name] = form, fingerprint
+        shown.others = sorted(
+            name if schema == "main" else f"{schema}.{name}"
+            for schema, name, *_ in relations
+            if not (schema == "main" and name in ours)
+        )
+        if blocked := sorted(books & {name.lower() for name in shown.others}):
             raise DatabaseFileError(refusal(self.path, blocked))
-        return set(_BOOK_NAMES) <= there.keys()
+        return shown
 
-    def _count_pending(self) -> int:
-        """Count the pending partitions while another program has the file open; all of them if it cannot be read."""
-        try:
-            with self.reading(Patience(0)) as connection:
-                return len(self.pending(connection))
-        except TempkbError:
-            return len(self.pending())
+    def _in_the_way(self, shown: _Shown) -> list[str]:
+        """Return the tables and views of others with the name of one of ours, which therefore cannot be published."""
+        return [name for name in shown.others if name.lower() in self._names()]
 
-    def shown_versions(self) -> set[tuple[str, str, str]]:
-        """Return (table, partition, version) of everything published; empty if nothing has been.
+    @cached_property
+    def _guard(self) -> str:
+        """A condition that holds only where the file lies that was published: a copy would show another home's rows."""
+        places = ", ".join(map(literal, dict.fromkeys((str(self.path), os.path.realpath(self.path)))))
+        said = f"this home was copied from {self.path.parent}; let its tables name their own files: tempkb publish"
+        return (
+            f"(SELECT CASE WHEN bool_or(path IN ({places})) THEN true ELSE error({literal(said)}) END "
+            "FROM duckdb_databases())"
+        )
 
-        Those of replaced files that somebody still has open are among them, since views name files of the lake.
-        """
-        try:
-            with self.reading() as connection:
-                shown = list(shown_in(connection).items())
-        except NothingPublishedError:
-            return set()
-        for old in old_files(self.path):
-            with connected(old, Patience(), read_only=True) as connection:
-                shown += shown_in(connection).items()
-        return {(table, partition, version) for (table, partition), (version, _) in shown}
-
-    def files_of_view(self, table: Table) -> list[Path]:
-        """Return the files that the view of a table must name: those of the lake's versions."""
-        return [path for version in self._lake.versions(table.name) for path in version.places()]
-
-    def _form(self, table: Table, versions: Iterable[Version]) -> tuple[str, str]:
+    def _form(self, table: Table, versions: Iterable[Version]) -> Form:
         form = table.form(sum(version.rows for version in versions), self._max_rows)
         # A view names absolute paths, so the views of a home that was moved must be made again.
-        return form, f"{table.fingerprint} {_BROUGHT_IN}" + (f" {self._lake.root}" if form == "view" else "")
+        return form, f"{table.fingerprint} {_BROUGHT_IN}" + (
+            f" {self._lake.root} {self.path}" if form == "view" else ""
+        )
 
-    def _bring_in(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        table: Table,
-        pending: Sequence[Pending],
-        damaged: list[str],
-        forms: dict[str, tuple[str, str]],
-    ) -> None:
-        """Publish the pending partitions of one table: rows in one transaction per partition, a view all at once.
+    def _due(self, shown: _Shown) -> dict[str, tuple[list[str], bool]]:
+        """Return by table the keys of what differs from the lake, and whether something of another is in the way."""
+        blocked = {name.lower() for name in self._in_the_way(shown)}
+        known: dict[str, dict[str, tuple[str, str]]] = {}
+        for (name, key), identity in shown.versions.items():
+            known.setdefault(name, {})[key] = identity
+        due = {}
+        for table in self._tables.values():
+            versions = self._lake.versions(table.name)
+            held = {version.partition: _identity(version) for version in versions}
+            before = known.get(table.name, {})
+            if versions and shown.forms.get(table.name) != self._form(table, versions):
+                keys = sorted(held.keys() | before.keys())
+            else:
+                keys = sorted(key for key in held.keys() | before.keys() if held.get(key) != before.get(key))
+            if keys:
+                due[table.name] = keys, table.name in blocked
+        return due
 
-        Args:
-            damaged: gets those that were found damaged, in words.
-            forms: how each table and view was made; gets what is made here.
-        """
-        form, _ = self._form(table, self._lake.versions(table.name))
-        pending = [_whole_or_absent(one, damaged, sums=form == "table") for one in pending]
-        versions = self._lake.versions(table.name)
-        form, fingerprint = self._form(table, versions)
-        with _transaction(connection):
-            if forms.get(table.name) != (form, fingerprint):
-                _drop(connection, table)
-                if form == "table":
-                    _create(connection, table)
-                connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [table.name, form, fingerprint])
-                forms[table.name] = form, fingerprint
-            booked = _booked(connection, table)
-            if form == "view":
-                _make_view(connection, table, [path for version in versions for path in version.places()])
-                for one in pending:
-                    self._keep_books(connection, one, is_booked=one.partition in booked)
-                return
-        for one in pending:
-            with _transaction(connection):
-                _replace_rows(connection, one, is_booked=one.partition in booked)
-                self._keep_books(connection, one, is_booked=one.partition in booked)
+    @property
+    def _draft(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.draft")
 
-    def _make_named_views(
-        self, connection: duckdb.DuckDBPyConnection, blocked: Collection[str], forms: dict[str, tuple[str, str]]
-    ) -> None:
-        """Make the named views whose tables exist, and again those of which a table has changed its form.
+    def _publish(self, patience: Patience) -> Publication:
+        """Publish to a copy, which takes the place of the file; the caller holds the lock."""
+        if not self._is_begun():
+            publication = self._change(_Shown(), patience)
+            if self.path.exists():
+                self.path.unlink()
+            # Unlike a rename, a link never replaces a file that an analyst makes in this very moment.
+            with contextlib.suppress(FileExistsError):
+                self.path.hardlink_to(self._draft)
+            return publication
+        with attached(self.path, patience) as held:
+            shown = self._shown(held)
+            due, views = self._due(shown), any(self._views_due(shown))
+            possible = any(not is_blocked for _, is_blocked in due.values())
+            if not possible and not views and _has_books(held):
+                return self._publication(shown, due, ())
+            self._copy()
+            publication = self._change(shown, patience)
+            # The log first: beside it, the new file could not be opened.
+            for log in _logs_of(self.path):
+                log.rename(self._replaced(log))
+            self._draft.replace(self.path)
+            for log in self._replaced_logs():
+                log.unlink()
+        return publication
 
-        Args:
-            blocked: names of the user's own tables and views.
-            forms: how each table and view was made; gets what is made here.
-        """
-        for view, query, form in self._views_due(blocked, forms):
-            with _transaction(connection):
+    def _copy(self) -> None:
+        """Copy the file and its log to the draft."""
+        for part in (self.path, *_logs_of(self.path)):
+            target = self._draft.with_name(self._draft.name + part.name.removeprefix(self.path.name))
+            # By another process: if this one closes the file, it gives up its locks.
+            done = subprocess.run(["cp", "-p", part, target], capture_output=True, text=True, check=False)  # noqa: S607
+            if done.returncode:
+                raise DatabaseFileError(
+                    f"{self.path} could not be copied, so that it was not brought up to date: {done.stderr.strip()}; "
+                    "make room, then: tempkb publish"
+                )
+
+    def _finish(self) -> str:
+        """Finish or take back what a publication that was killed has left; return where something is kept."""
+        draft, logs = self._draft, self._replaced_logs()
+        if logs and draft.exists():
+            # The copy is whole, since the log was moved after it. It holds what is nowhere else.
+            if _logs_of(self.path) or self.path.stat().st_mtime_ns > draft.stat().st_mtime_ns:
+                kept = self._move_aside(draft)
+                return (
+                    f"{self.path}: somebody has written to it after a publication was killed; what its write-ahead log "
+                    f"held then, perhaps of tables of your own, is in {kept}"
+                )
+            draft.replace(self.path)
+        for log in logs:
+            log.unlink()
+        self._delete(draft)
+        return ""
+
+    def _move_aside(self, path: Path) -> Path:
+        """Give a file and its log the first free name of a damaged one, and return it."""
+        names = (self.path.with_name(f"{self.path.name}.damaged-{n}") for n in itertools.count(1))
+        place = next(one for one in names if not one.exists())
+        # The log first, or DuckDB would replay it into a new file.
+        for log in _logs_of(path):
+            log.rename(place.with_name(place.name + log.name.removeprefix(path.name)))
+        return path.rename(place)
+
+    def _replaced(self, log: Path) -> Path:
+        return log.with_name(f"{self.path.name}.replaced{log.name.removeprefix(self.path.name)}")
+
+    def _replaced_logs(self) -> list[Path]:
+        return _logs_of(self.path.with_name(f"{self.path.name}.replaced"))
+
+    def _delete(self, path: Path) -> None:
+        for one in (*_logs_of(path), path):
+            one.unlink(missing_ok=True)
+
+    def _change(self, shown: _Shown, patience: Patience) -> Publication:
+        """Bring the draft up to date; nobody else can change it meanwhile."""
+        damaged: list[str] = []
+        due = self._due(shown)
+        with attached(self._draft, patience, to_write=True) as connection, _transaction(connection):
+            if sum(one.rows for name in due for one in self._lake.versions(name)) < _FEW_ROWS:
+                connection.execute("SET threads = 1")
+            _make_books(connection)
+            for name, (keys, is_blocked) in due.items():
+                if not is_blocked:
+                    self._bring_in(connection, self._tables[name], keys, shown, damaged)
+            for view, query, form in self._views_due(shown):
                 connection.execute(f"CREATE OR REPLACE VIEW {identifier(view.name)} AS {query}")
                 connection.execute(f"COMMENT ON VIEW {identifier(view.name)} IS {literal(view.meaning)}")
-                connection.execute("DELETE FROM declared WHERE table_name = ?", [view.name])
-                connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [view.name, *form])
-            forms[view.name] = form
+                shown.forms[view.name] = form
+        # Opened again, since DuckDB says a view otherwise than when it was made.
+        with attached(self._draft, patience, to_write=True) as connection, _transaction(connection):
+            self._keep_forms(connection, shown)
+        return self._publication(shown, due, damaged)
 
-    def _views_due(
-        self, blocked: Collection[str], forms: Mapping[str, tuple[str, str]]
-    ) -> Iterator[tuple[View, str, tuple[str, str]]]:
-        """Yield each named view that is to be made, with its query and form; `forms` may grow meanwhile."""
+    def _publication(
+        self, shown: _Shown, due: Mapping[str, tuple[list[str], bool]], damaged: Sequence[str]
+    ) -> Publication:
+        left = sum(len(keys) for keys, is_blocked in due.values() if is_blocked)
+        blocked = self._in_the_way(shown)
+        reason = refusal(self.path, blocked) if blocked else ""
+        return Publication(sum(len(keys) for keys, _ in due.values()) - left, left, reason, tuple(damaged))
+
+    def _bring_in(
+        self, connection: Connection, table: Table, keys: Sequence[str], shown: _Shown, damaged: list[str]
+    ) -> None:
+        """Make a table, or the view that stands for it, and keep the books of the partitions that have changed.
+
+        Args:
+            damaged: gets partitions that are damaged in the lake, in words; they count as absent.
+        """
+        versions = list[Version]()
+        for version in self._lake.versions(table.name):
+            try:
+                version.paths()
+                versions.append(version)
+            except StoredDamageError as error:
+                damaged.append(str(error))
+        form = self._form(table, versions)
+        name = identifier(table.name)
+        query = "SELECT table_type FROM information_schema.tables WHERE table_schema = 'main' AND table_name = ?"
+        for (kind,) in connection.execute(query, [table.name]).fetchall():
+            connection.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} {name}")
+        guard = f" WHERE {self._guard}" if form[0] == "view" and versions else ""
+        kind, tagged = form[0].upper(), form[0] == "table"
+        connection.execute(f"CREATE {kind} {name} AS {_rows(connection, table, versions, tagged=tagged)}{guard}")
+        _comment(connection, table, kind)
+        shown.forms[table.name] = form
+        self._keep_books(connection, table, keys, {one.partition: one for one in versions})
+
+    def _keep_books(
+        self, connection: Connection, table: Table, keys: Sequence[str], versions: Mapping[str, Version]
+    ) -> None:
+        for side in SIDE_TABLES:
+            connection.execute(
+                f"DELETE FROM {side.name} WHERE {_OWNERS[side.name]} = ? AND list_contains(?, partition)",
+                [table.name, list(keys)],
+            )
+            rows = [row for key in keys if key in versions for row in versions[key].side_rows(side.name)]
+            _insert(connection, side, rows)
+        of_table = [table.name, list(keys)]
+        connection.execute("DELETE FROM published WHERE table_name = ? AND list_contains(?, partition)", of_table)
+        books = [(key, *_identity(versions[key]), versions[key].rows) for key in keys if key in versions]
+        if books:
+            names, identities, sides, n_rows = (list(column) for column in zip(*books, strict=True))
+            connection.execute(
+                "INSERT INTO published SELECT ?, unnest(?), unnest(?), unnest(?), now(), unnest(?)",
+                [table.name, names, identities, n_rows, sides],
+            )
+
+    def _keep_forms(self, connection: Connection, shown: _Shown) -> None:
+        """Write down how all tables and views of ours were made, and what DuckDB says of each, which shows changes."""
+        relations = _relations(connection)
+        said = {name: (comment or "", sql) for schema, name, sql, comment in relations if schema == "main"}
+        connection.execute("DELETE FROM declared")
+        for name, (form, fingerprint) in shown.forms.items():
+            told = fingerprint + _MARKS + _marks(*said[name])
+            connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [name, form, told])
+
+    def _views_due(self, shown: _Shown) -> Iterator[tuple[View, str, Form]]:
+        """Yield each named view that is to be made, with its query and form; `shown.forms` may grow meanwhile."""
+        blocked, forms = set(self._in_the_way(shown)), shown.forms
         for view in self._views:
             if view.name in blocked or not set(view.needs) <= forms.keys():
                 continue
@@ -524,7 +527,7 @@ class Database:
             used = [name for name in (*view.needs, *view.optional) if name in forms]
             query = view.query_without(absent)
             declared = "\n".join([view.meaning, query, *(" ".join(forms[name]) for name in used)])
-            form = ("question", hashlib.sha256(declared.encode()).hexdigest()[:16])
+            form = ("question", _digest(declared))
             if forms.get(view.name) != form:
                 yield view, query, form
 
@@ -543,20 +546,40 @@ class Database:
             self._add_absent(other, forms, absent)
         absent[name] = view.query
 
-    def _keep_books(self, connection: duckdb.DuckDBPyConnection, one: Pending, *, is_booked: bool) -> None:
-        named = [one.table.name, one.partition]
-        if is_booked:
-            connection.execute("DELETE FROM exclusions WHERE recorded_in = ? AND partition = ?", named)
-            connection.execute("DELETE FROM manifest WHERE table_name = ? AND partition = ?", named)
-            connection.execute("DELETE FROM published WHERE table_name = ? AND partition = ?", named)
-        if one.version is None:
-            return
-        version = one.version
-        for side in SIDE_TABLES:
-            rows = [list(row.values()) for row in version.side_rows(side.name)]
-            _insert(connection, side, rows)
-        books = "INSERT INTO published VALUES (?, ?, ?, ?, now(), ?)"
-        connection.execute(books, [*named, version.version, version.rows, version.sum_of_sides()])
+    def _count_pending(self) -> int:
+        """Count the pending partitions; all that there are if the file cannot be read."""
+        try:
+            return len(self.pending()[0])
+        except TempkbError:
+            return sum(len(keys) for keys, _ in self._due(_Shown()).values())
+
+    def _not_shown(self, name: str, key: str, shown: _Shown) -> Difference:
+        version, before = self._lake.current(name, key), shown.versions.get((name, key), ("", ""))[0]
+        if version is None:
+            return Difference(f"{name} {key}", "rows of a partition that the lake does not have", "none", True)
+        found, expected = f"version {before}" if before else "no rows", f"version {version.version}"
+        if found == expected:
+            found = "the table as it was declared or located before, or changed by somebody, or an earlier manifest"
+            expected = "the table as it is declared and located now, and the manifest that the lake has"
+        return Difference(f"{name} {key}", found, expected, True)
+
+    def _other_rows(self, connection: Connection, table: Table, versions: Sequence[Version]) -> Iterator[Difference]:
+        """Compare counts and sums of hashes of the rows of each partition, in one pass over either side."""
+        columns = ", ".join(f"CAST({identifier(one.name)} AS {one.sql_type})" for one in table.columns)
+        query = f"SELECT lake_partition, {_HASH.format(columns=columns)} FROM ({{}}) GROUP BY lake_partition"
+        shown, held = (
+            {key: (n, hashes) for key, n, hashes in connection.execute(query.format(rows)).fetchall()}
+            for rows in (f"FROM {identifier(table.name)}", _rows(connection, table, versions, tagged=True))
+        )
+        for version in versions:
+            found, expected = (one.get(version.partition, (0, None)) for one in (shown, held))
+            if found != expected:
+                what = "rows that are not those of the lake" if found[0] == expected[0] else "rows"
+                yield Difference(
+                    f"{table.name} {version.partition}",
+                    f"{found[0]:,} {what}",
+                    f"the {expected[0]:,} rows of version {version.version}",
+                )
 
 
 def set_aside_in_words(place: Path) -> str:
@@ -575,115 +598,83 @@ def refusal(path: Path, names: Sequence[str]) -> str:
     )
 
 
-def _make_books(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute(_BOOKS)
-    for table in SIDE_TABLES:
-        _create(connection, table)
+def repair_of(path: Path, difference: Difference) -> str:
+    """Return what to type about a difference."""
+    return "Publish it: tempkb publish" if difference.is_pending else made_again_by(path)
 
 
-def _books_are_whole(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Has the file all bookkeeping tables, as declared? Making them again takes a tenth of a publication."""
-    declared = {tuple(one) for one in _BOOK_COLUMN.findall(_BOOKS)}
-    declared |= {(table.name, column.name, column.meaning) for table in SIDE_TABLES for column in table.columns}
-    query = "SELECT table_name, column_name, comment FROM duckdb_columns() WHERE schema_name = 'main'"
-    return declared <= set(connection.execute(query).fetchall())
+def _identity(version: Version) -> tuple[str, str]:
+    """What tells that a partition is shown as it is: equal rows that are written again keep their version."""
+    return version.version, version.sum_of_sides()
 
 
-def _relations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]:
-    """Return tables and views as (schema, name, has it a comment?). Each of ours gets a comment when it is made."""
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _marks(comment: str, sql: str) -> str:
+    """What DuckDB says of a table or view of ours; it differs once somebody has put another in its place."""
+    # Some lists of a view have another order each time that the file is opened.
+    return f"{_digest(comment)} {_digest(''.join(sorted(sql)))}"
+
+
+def _said(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).splitlines()[0]
+
+
+def _logs_of(path: Path) -> list[Path]:
+    """Write-ahead logs: the usual one, and two others that a kill during a checkpoint leaves."""
+    names = (path.with_name(path.name + ending) for ending in (".wal", ".wal.checkpoint", ".wal.recovery"))
+    return [one for one in names if one.exists()]
+
+
+def _relations(connection: Connection) -> list[tuple[str, str, str, str | None]]:
+    """Return tables and views as (schema, name, SQL, comment). Each of ours gets a comment when it is made."""
     return connection.execute(
-        "SELECT schema_name, table_name, comment IS NOT NULL FROM duckdb_tables() "
+        "SELECT schema_name, table_name, sql, comment FROM duckdb_tables() "
         "WHERE database_name = current_database() AND NOT internal UNION ALL "
-        "SELECT schema_name, view_name, comment IS NOT NULL FROM duckdb_views() "
+        "SELECT schema_name, view_name, sql, comment FROM duckdb_views() "
         "WHERE database_name = current_database() AND NOT internal"
     ).fetchall()
 
 
-def _whole_or_absent(one: Pending, damaged: list[str], *, sums: bool) -> Pending:
-    """Return a partition to publish or, if it is damaged, its removal; the damage is noted and reported."""
-    fault = one.version.first_fault(sums=sums) if one.version is not None else None
-    if one.version is None or fault is None:
-        return one
-    damaged.append(str(refuse(one.version.folder, fault)))
-    return Pending(one.table, one.partition, None)
+def _has_books(connection: Connection) -> bool:
+    """Has an open file the tables that say what it shows?"""
+    return set(_BOOK_NAMES) <= {
+        name for schema, name, _, comment in _relations(connection) if schema == "main" and comment
+    }
 
 
-def _booked(connection: duckdb.DuckDBPyConnection, table: Table) -> set[str]:
-    """Partitions of a table of which the file holds anything; of others nothing need be deleted, which is slow."""
-    query = (
-        "SELECT partition FROM published WHERE table_name = $table "
-        "UNION SELECT partition FROM manifest WHERE table_name = $table "
-        "UNION SELECT partition FROM exclusions WHERE recorded_in = $table"
-    )
-    return {partition for (partition,) in connection.execute(query, {"table": table.name}).fetchall()}
+def _make_books(connection: Connection) -> None:
+    connection.execute(_BOOKS)
+    for side in SIDE_TABLES:
+        columns = ", ".join(f"{identifier(one.name)} {one.sql_type}" for one in side.columns)
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {side.name} ({columns})")
+        _comment(connection, side, "TABLE")
 
 
-def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending, *, is_booked: bool) -> None:
-    name = identifier(one.table.name)
-    if is_booked:
-        # Rows of a partition are found by a column with the partition's key, which the lake's files do not have.
-        connection.execute(f"DELETE FROM {name} WHERE lake_partition = ?", [one.partition])
-    if one.version is not None:
-        connection.execute(
-            f"INSERT INTO {name} BY NAME SELECT {_known_columns(connection, one)}, ? AS lake_partition "
-            "FROM read_parquet(?, union_by_name = true)",
-            [one.partition, file_names(one.version.paths())],
-        )
+def _rows(connection: Connection, table: Table, versions: Sequence[Version], *, tagged: bool) -> str:
+    """Return SQL for the rows of versions; columns that files of an earlier declaration lack are null in these.
+
+    Args:
+        tagged: with the partition of each row, in a column `lake_partition`.
+    """
+    if not versions:
+        return f"SELECT {'*, CAST(NULL AS VARCHAR) AS lake_partition' if tagged else '*'} FROM ({table.empty_query})"
+    source = parquet([path for version in versions for path in version.places()], tagged=tagged)
+    held = set(table.column_names())
+    if any(version.schema != table.fingerprint for version in versions):
+        held = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+    columns = [
+        identifier(one.name) if one.name in held else f"CAST(NULL AS {one.sql_type}) AS {identifier(one.name)}"
+        for one in table.columns
+    ]
+    # The folder of a version lies in that of its partition.
+    columns += ["string_split(lake_file, '/')[-3] AS lake_partition"] if tagged else []
+    return f"SELECT {', '.join(columns)} FROM {source}"
 
 
-def _known_columns(connection: duckdb.DuckDBPyConnection, one: Pending) -> str:
-    """Return the columns of the files that the declaration still has; older files may lack some."""
-    assert one.version is not None  # noqa: S101 - the caller checked; for the type checker
-    if one.version.schema == one.table.fingerprint:
-        return ", ".join(map(identifier, one.table.column_names()))
-    query = "DESCRIBE SELECT * FROM read_parquet(?)"
-    held = {row[0] for row in connection.execute(query, file_names(one.version.paths()[:1])).fetchall()}
-    return ", ".join(identifier(column.name) for column in one.table.columns if column.name in held)
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, side: Table, rows: Sequence[Sequence[object]]) -> None:
-    """Insert rows into a table of the books, many with each statement: one by one DuckDB takes ten times as long."""
-    marks = f"({', '.join('?' for _ in side.columns)})"
-    for first in range(0, len(rows), _ROWS_AT_ONCE):
-        few = rows[first : first + _ROWS_AT_ONCE]
-        values = ", ".join(marks for _ in few)
-        connection.execute(f"INSERT INTO {identifier(side.name)} VALUES {values}", list(itertools.chain(*few)))
-
-
-def _create(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
-    columns = [f"{identifier(column.name)} {column.sql_type}" for column in table.columns]
-    if table not in SIDE_TABLES:
-        columns.append("lake_partition VARCHAR")
-    connection.execute(f"CREATE TABLE IF NOT EXISTS {identifier(table.name)} ({', '.join(columns)})")
-    _comment(connection, table, "TABLE")
-
-
-def _make_view(connection: duckdb.DuckDBPyConnection, table: Table, paths: Sequence[Path]) -> None:
-    absent = {column.name: f"CAST(NULL AS {column.sql_type}) AS {identifier(column.name)}" for column in table.columns}
-    if paths:
-        source = parquet(paths)
-        connection.execute(f"CREATE OR REPLACE VIEW {identifier(table.name)} AS FROM {source}")
-        query = "SELECT column_name FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
-        for (name,) in connection.execute(query, [table.name]).fetchall():
-            absent.pop(name, None)
-        # Files of an earlier declaration lack later columns; these read as null.
-        made = f"SELECT *, {', '.join(absent.values())} FROM {source}" if absent else ""
-    else:
-        made = f"SELECT {', '.join(absent.values())} WHERE false"
-    if made:
-        connection.execute(f"CREATE OR REPLACE VIEW {identifier(table.name)} AS {made}")
-    _comment(connection, table, "VIEW")
-
-
-def _drop(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
-    query = "SELECT table_type FROM information_schema.tables WHERE table_schema = 'main' AND table_name = ?"
-    for (kind,) in connection.execute(query, [table.name]).fetchall():
-        connection.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} {identifier(table.name)}")
-    connection.execute("DELETE FROM published WHERE table_name = ?", [table.name])
-    connection.execute("DELETE FROM declared WHERE table_name = ?", [table.name])
-
-
-def _comment(connection: duckdb.DuckDBPyConnection, table: Table, kind: str) -> None:
+def _comment(connection: Connection, table: Table, kind: str) -> None:
     name = identifier(table.name)
     meanings = {column.name: column.meaning for column in table.columns}
     if kind == "TABLE" and table not in SIDE_TABLES:
@@ -693,27 +684,38 @@ def _comment(connection: duckdb.DuckDBPyConnection, table: Table, kind: str) -> 
     connection.execute("; ".join(comments))
 
 
-def shown_in(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return version and hash of side files of each published partition."""
-    rows = connection.execute("SELECT table_name, partition, version, sides FROM published").fetchall()
-    return {(table, partition): (version, sides) for table, partition, version, sides in rows}
+def _insert(connection: Connection, side: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows from Arrow: with a statement for each, DuckDB takes ten times as long."""
+    import pyarrow as pa
+
+    if rows:
+        connection.register("side_rows", pa.Table.from_pylist(rows, side.schema))
+        connection.execute(f"INSERT INTO {side.name} BY NAME FROM side_rows")
+        connection.unregister("side_rows")
 
 
-def _forms(
-    connection: duckdb.DuckDBPyConnection, relations: Sequence[tuple[str, str, bool]]
-) -> dict[str, tuple[str, str]]:
-    """Return how each table and view of ours was made, without those that an analyst has dropped or replaced."""
-    there = {name for schema, name, is_explained in relations if schema == "main" and is_explained}
-    rows = connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall()
-    return {table: (form, fingerprint) for table, form, fingerprint in rows if table in there}
+def _other_sides(connection: Connection, versions: Sequence[Version]) -> Iterator[Difference]:
+    """Compare the rows of `exclusions` and `manifest` that belong to versions of a table."""
+    for side in SIDE_TABLES if versions else ():
+        shown: dict[str, list[tuple[Any, ...]]] = {}
+        columns = ", ".join(map(identifier, side.column_names()))
+        query = f"SELECT partition, {columns} FROM {side.name} WHERE {_OWNERS[side.name]} = ?"
+        for partition, *row in connection.execute(query, [versions[0].table]).fetchall():
+            shown.setdefault(partition, []).append(tuple(row))
+        for version in versions:
+            found = sorted(shown.get(version.partition, []), key=repr)
+            expected = sorted((tuple(row.values()) for row in version.side_rows(side.name)), key=repr)
+            if found != expected:
+                yield Difference(
+                    f"{side.name} of {version.table} {version.partition}",
+                    f"{len(found):,} rows that are not those of the lake",
+                    f"the {len(expected):,} rows of version {version.version}",
+                )
 
 
 @contextlib.contextmanager
-def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def _transaction(connection: Connection) -> Iterator[None]:
+    """Commit what is done in the block, and move it from the write-ahead log into the file."""
     connection.execute("BEGIN")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+    yield
+    connection.execute(f"COMMIT; CHECKPOINT {ATTACHED}")

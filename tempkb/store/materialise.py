@@ -1,4 +1,4 @@
-"""What every asset reports about a table that it has written: rows, a sample, publication. No Dagster here."""
+"""What every asset reports about a table that it has written: rows, a sample. No Dagster here."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.store.database import Publication
 from tempkb.store.lake import Version
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import read_files
@@ -43,31 +42,18 @@ def markdown(table: pa.Table, cell: int = CELL) -> str:
     return "\n".join(lines)
 
 
-def facts_of(version: Version, publication: Publication) -> dict[str, Any]:
+def facts_of(version: Version) -> dict[str, Any]:
     """Return the metadata of a version that was just written."""
-    facts: dict[str, Any] = {
+    return {
         "dagster/row_count": version.rows,
         "version": version.version,
         "bytes": sum(file.bytes for file in version.files),
     }
-    return {**facts, **facts_of_publication(publication)}
 
 
-def facts_of_partitions(
-    versions: Sequence[Version], publication: Publication, unit: str = "partitions"
-) -> dict[str, Any]:
+def facts_of_partitions(versions: Sequence[Version], unit: str = "partitions") -> dict[str, Any]:
     """Return the metadata of versions that were written together, whose number is given in a unit."""
-    return {
-        "dagster/row_count": sum(one.rows for one in versions),
-        unit: len(versions),
-        **facts_of_publication(publication),
-    }
-
-
-def facts_of_publication(publication: Publication) -> dict[str, Any]:
-    """Return whether people can query what was written, and if not, why."""
-    facts: dict[str, Any] = {"published": publication.left == 0}
-    return {**facts, "not_published_because": publication.reason} if publication.reason else facts
+    return {"dagster/row_count": sum(one.rows for one in versions), unit: len(versions)}
 
 
 def escaped(text: str) -> str:

@@ -42,6 +42,11 @@ def file_names(paths: Iterable[Path]) -> list[str]:
     return [file_name(path) for path in paths]
 
 
-def parquet(paths: Iterable[Path]) -> str:
-    """Return the call that reads Parquet files; a column that only some of them have is null in the others."""
-    return f"read_parquet([{', '.join(map(literal, file_names(paths)))}], union_by_name = true)"
+def parquet(paths: Iterable[Path], *, tagged: bool = False) -> str:
+    """Return the call that reads Parquet files; a column that only some of them have is null in the others.
+
+    Args:
+        tagged: with the file of each row, in a column `lake_file`.
+    """
+    files, tag = ", ".join(map(literal, file_names(paths))), ", filename = 'lake_file'" if tagged else ""
+    return f"read_parquet([{files}], union_by_name = true{tag})"

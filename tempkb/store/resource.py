@@ -1,6 +1,6 @@
-"""Dagster's resource for a home: one `Store` per run."""
+"""Dagster's resource for a home: one `Store` per run, at whose end what was written is published."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
@@ -9,7 +9,7 @@ from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.store.tables import Table, View
 
-# Seconds that one run may wait for the DuckDB file in all; the next commit publishes what is left.
+# Seconds that one run may wait for the DuckDB file in all; the next run publishes what is left.
 PATIENCE_SECONDS = 10.0
 
 
@@ -17,7 +17,14 @@ def store_resource(tables: Sequence[Table], views: Sequence[View]) -> dg.Resourc
     """Return the resource `store` for the home that `TEMPKB_HOME` names."""
 
     @dg.resource(description="The home's lake and its DuckDB file.")
-    def store(_context: dg.InitResourceContext) -> Store:
-        return Store(load_home(), tables, Patience(PATIENCE_SECONDS), views)
+    def store(context: dg.InitResourceContext) -> Iterator[Store]:
+        store = Store(load_home(), tables, Patience(PATIENCE_SECONDS), views)
+        try:
+            yield store
+        finally:
+            publication = store.publish()
+            for said in filter(None, (publication.set_aside, publication.reason, *publication.damaged)):
+                if context.log is not None:
+                    context.log.warning(said)
 
     return store

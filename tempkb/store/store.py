@@ -12,7 +12,6 @@ from tempkb.errors import SettingsError
 from tempkb.record import digest_of
 from tempkb.settings import Home
 from tempkb.store.damage import Fault, Mended
-from tempkb.store.deferring import held_back
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
@@ -172,20 +171,12 @@ class Store:
             self.lake.keep_pointers(name)
         return mended
 
-    def publish(self, *, now: bool = False) -> "Publication":
-        """Publish what is pending in the lake to the DuckDB file, as far as the run's patience allows.
+    def publish(self) -> "Publication":
+        """Let the DuckDB file show the lake as it is now, as far as the run's patience allows.
 
-        Args:
-            now: do not leave to the end of the command what readers hold back.
+        Commands and runs do so once, at their end.
         """
-        held = None if now else held_back()
-        if held is None:
-            return self.database.publish(self._patience)
-        # Nobody waits twice; the end of the command comes.
-        publication = self.database.publish(Patience(0) if held else self._patience, may_copy=False)
-        if publication.left:
-            held.append(publication.reason)
-        return publication
+        return self.database.publish(self._patience)
 
     def read(self, table: str, **equal: object) -> "pa.Table":
         """Return the rows of a table from the lake, by partition and key; optionally only those with given values.
@@ -240,9 +231,10 @@ class Store:
     def collect_garbage(self) -> list[Path]:
         """Publish what is pending, then remove all versions and drafts that nothing uses any more.
 
-        What views name is in use, also those of a DuckDB file that was replaced while somebody has it open.
+        What the DuckDB file shows is in use. Who has opened one that was replaced since may use what was replaced in
+        the last day.
         """
-        self.publish(now=True)
+        self.publish()
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
             return self.lake.collect_garbage(self.database.shown_versions())
 

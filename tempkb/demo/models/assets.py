@@ -20,6 +20,5 @@ def demo_effect(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store
     version = write_demo_effect(store)
     if not version.rows:
         context.log.info(f"{DEMO_EFFECT.name}: the home has no scores of models that tempkb model demo has made")
-    publication = store.publish()
     shown = {"contrasts": table_of(pa.concat_tables(read_files(version.paths())))} if version.rows else {}
-    return dg.MaterializeResult(metadata={**facts_of(version, publication), **shown})
+    return dg.MaterializeResult(metadata={**facts_of(version), **shown})
