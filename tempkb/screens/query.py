@@ -75,12 +75,13 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     if parquet is not None:
         _check_target(store, parquet)
     pending, _, why = store.database.pending()
-    if pending:
-        warn(
-            f"{store.database.path.name} does not show {counted(len(pending), 'partition')} as the lake has them, so "
-            f"SQL may show older rows: {why or 'if nothing is at work, type: tempkb publish'}"
-        )
     with _asking(store, query) as (connection, statement):
+        if pending:
+            them = "it" if len(pending) == 1 else "them"
+            warn(
+                f"{store.database.path.name} does not show {counted(len(pending), 'partition')} as the lake has "
+                f"{them}, so SQL may show older rows: {why or 'if nothing is at work, type: tempkb publish'}"
+            )
         if due := are_due(store, names_in(statement)):
             warn(due)
         if parquet is not None:

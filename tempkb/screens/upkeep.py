@@ -43,10 +43,12 @@ def collect_garbage() -> None:
     """
     store = _existing()
     _set_aside(store)
-    removed = store.collect_garbage()
+    removed, n_young = store.collect_garbage()
     empty_bin(store.home.dumps)
     _tell_lost(store)
-    say(f"{counted(len(removed), 'folder')} removed.")
+    stay = "stays" if n_young == 1 else "stay"
+    young = f" {counted(n_young, 'folder')} {stay} for a day, since open readers may use what was replaced in it."
+    say(f"{counted(len(removed), 'folder')} removed.{young if n_young else ''}")
     aside = store.lake.set_aside_folders()
     if aside:
         n_bytes = sum(path.stat().st_size for folder in aside for path in folder.rglob("*") if path.is_file())

@@ -68,7 +68,6 @@ _OWNERS = {"exclusions": "recorded_in", "manifest": "table_name"}
 _MARKS = "; as "
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
-_COPIED = re.compile(r"this home was copied from .+")
 # Independent of the order of rows, and as exact as 64 bits per row allow.
 _HASH = "count(*), sum(CAST(hash({columns}) AS HUGEINT))"
 
@@ -158,16 +157,24 @@ class Database:
 
     @contextlib.contextmanager
     def asking(self, patience: Patience | None = None) -> Iterator[Connection]:
-        """Open the file for queries of users, which can reach only it and the lake's tables; see `reading`."""
+        """Open the file for queries of users, which can reach only it and the lake's tables; see `reading`.
+
+        Raises:
+            DatabaseFileError: its views name files of another home, from which this one was copied.
+        """
         with self.reading(patience) as connection:
+            query = "SELECT count(*) FROM declared WHERE form = 'view' AND NOT contains(fingerprint, ?)"
+            if connection.execute(query, [self._place + _MARKS]).fetchall()[0][0]:
+                raise DatabaseFileError(
+                    f"{self.path}: this home was copied or moved, and its tables still name the files of the one from "
+                    "which it came; let them name its own: tempkb publish"
+                )
             close_off(connection, [self._lake.root / name for name in self._tables])
             yield connection
 
     def explain(self, error: duckdb.Error) -> str:
-        """Return DuckDB's message about a query, or what it means in a home, if it follows from the home's state."""
+        """Return DuckDB's message about a query; if a table of ours is not published yet, say so instead."""
         message = str(error)
-        if copied := _COPIED.search(message):
-            return copied[0]
         absent = _ABSENT.match(message)
         if absent and absent[1].lower() in self._names():
             return (
@@ -177,7 +184,7 @@ class Database:
         # The nearest name may be one of DuckDB's own tables, which is no help.
         return _SUGGESTED.sub("", message) if absent else message
 
-    def pending(self) -> tuple[list[tuple[str, str]], list[str], str]:
+    def pending(self, patience: Patience | None = None) -> tuple[list[tuple[str, str]], list[str], str]:
         """Compare the file with the lake.
 
         Returns:
@@ -190,7 +197,7 @@ class Database:
         """
         shown = _Shown()
         if self._is_begun():
-            with attached(self.path, Patience()) as connection:
+            with attached(self.path, patience or Patience()) as connection:
                 shown = self._shown(connection)
         pending = [(name, key) for name, (keys, _) in self._due(shown).items() for key in keys]
         blocked = self._in_the_way(shown)
@@ -330,9 +337,12 @@ class Database:
     def _form(self, table: Table, versions: Iterable[Version]) -> Form:
         form = table.form(sum(version.rows for version in versions), self._max_rows)
         # A view names absolute paths, so the views of a home that was moved must be made again.
-        return form, f"{table.fingerprint} {_BROUGHT_IN}" + (
-            f" {self._lake.root} {self.path}" if form == "view" else ""
-        )
+        return form, f"{table.fingerprint} {_BROUGHT_IN}{self._place if form == 'view' else ''}"
+
+    @property
+    def _place(self) -> str:
+        """Where views are right."""
+        return f" {self._lake.root} {self.path}"
 
     def _due(self, shown: _Shown) -> dict[str, tuple[list[str], bool]]:
         """Return by table the keys of what differs from the lake, and whether something of another is in the way."""
@@ -375,18 +385,29 @@ class Database:
                 return self._publication(shown, due, ())
             self._copy()
             publication = self._change(shown, patience)
-            # The log first: beside it, the new file could not be opened.
-            for log in _logs_of(self.path):
-                log.rename(self._replaced(log))
-            self._draft.replace(self.path)
-            for log in self._replaced_logs():
-                log.unlink()
+            self._put_in_place()
         return publication
+
+    def _put_in_place(self) -> None:
+        """Replace the file by the draft, which holds what the log of the file held."""
+        logs = {log: log.with_name(f"{self.path.name}.replaced{self._ending(log)}") for log in _logs_of(self.path)}
+        try:
+            # The log first: beside it, the new file could not be opened.
+            for log, place in logs.items():
+                log.rename(place)
+            self._draft.replace(self.path)
+        except BaseException:
+            for log, place in logs.items():
+                if place.exists():
+                    place.rename(log)
+            raise
+        for place in logs.values():
+            place.unlink()
 
     def _copy(self) -> None:
         """Copy the file and its log to the draft."""
         for part in (self.path, *_logs_of(self.path)):
-            target = self._draft.with_name(self._draft.name + part.name.removeprefix(self.path.name))
+            target = self._draft.with_name(self._draft.name + self._ending(part))
             # By another process: if this one closes the file, it gives up its locks.
             done = subprocess.run(["cp", "-p", part, target], capture_output=True, text=True, check=False)  # noqa: S607
             if done.returncode:
@@ -397,7 +418,7 @@ class Database:
 
     def _finish(self) -> str:
         """Finish or take back what a publication that was killed has left; return where something is kept."""
-        draft, logs = self._draft, self._replaced_logs()
+        draft, logs = self._draft, _logs_of(self.path.with_name(f"{self.path.name}.replaced"))
         if logs and draft.exists():
             # The copy is whole, since the log was moved after it. It holds what is nowhere else.
             if _logs_of(self.path) or self.path.stat().st_mtime_ns > draft.stat().st_mtime_ns:
@@ -421,11 +442,9 @@ class Database:
             log.rename(place.with_name(place.name + log.name.removeprefix(path.name)))
         return path.rename(place)
 
-    def _replaced(self, log: Path) -> Path:
-        return log.with_name(f"{self.path.name}.replaced{log.name.removeprefix(self.path.name)}")
-
-    def _replaced_logs(self) -> list[Path]:
-        return _logs_of(self.path.with_name(f"{self.path.name}.replaced"))
+    def _ending(self, part: Path) -> str:
+        """What the name of a log has more than that of the file."""
+        return part.name.removeprefix(self.path.name)
 
     def _delete(self, path: Path) -> None:
         for one in (*_logs_of(path), path):
@@ -549,7 +568,7 @@ class Database:
     def _count_pending(self) -> int:
         """Count the pending partitions; all that there are if the file cannot be read."""
         try:
-            return len(self.pending()[0])
+            return len(self.pending(Patience(0))[0])
         except TempkbError:
             return sum(len(keys) for keys, _ in self._due(_Shown()).values())
 

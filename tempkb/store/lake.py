@@ -59,6 +59,7 @@ from tempkb.store.memory import has_columns_of
 from tempkb.store.tables import Table
 
 _MOMENT = 60.0  # seconds
+_DAY = 86_400.0  # seconds
 _LOOK = 2.0  # seconds for which another process may hold a folder of drafts to check whether its run is alive
 RESUMABLE = "resumable-"
 _SLUG = re.compile(r"[a-z0-9_][a-z0-9._-]*")
@@ -555,27 +556,36 @@ class Lake:
                 raise StoredDamageError(f"{fault}. The earlier version cannot be restored; build it again")
             self._point_to(version)
 
-    def collect_garbage(self, keep: set[tuple[str, str, str]]) -> list[Path]:
-        """Delete versions that are neither current nor in `keep`, and drafts of dead runs.
+    def collect_garbage(self, keep: set[tuple[str, str, str]]) -> tuple[list[Path], int]:
+        """Delete versions that were replaced more than a day ago and are not in `keep`, and drafts of dead runs.
 
         Args:
             keep: (table, partition, version) that DuckDB still shows.
 
         Returns:
-            the folders that were deleted.
+            the folders that were deleted, and how many stay because they were replaced less than a day ago.
         """
         kept: dict[tuple[str, str], set[str]] = {}
         for name, key, version in keep:
             kept.setdefault((name, key), set()).add(version)
-        removed = [folder for folder in self._staging_folders() if _remove_dead(folder)]
+        removed, n_young = [folder for folder in self._staging_folders() if _remove_dead(folder)], 0
         for table in self._table_folders():
             for partition in sorted(path for path in table.iterdir() if path.is_dir()):
                 with locked(self._swap_lock):
                     shown = kept.get((table.name, partition.name), set())
-                    removed += self._remove_old_versions(table.name, partition, shown)
-        return removed
+                    old = self._old_versions(table.name, partition, shown)
+                    # Whoever has opened a DuckDB file before the last change here may use what it replaced or removed.
+                    if time.time() - partition.stat().st_mtime < _DAY:
+                        n_young += len(old)
+                        continue
+                    for folder in old:
+                        # First moved aside in one step: a deletion that is killed must not leave half a version behind.
+                        with self.staging() as bin_folder:
+                            folder.rename(bin_folder / folder.name)
+                    removed += old
+        return removed, n_young
 
-    def _remove_old_versions(self, table: str, partition: Path, shown: set[str]) -> list[Path]:
+    def _old_versions(self, table: str, partition: Path, shown: set[str]) -> list[Path]:
         current, fault = self.examine(table, partition.name)
         if fault is not None:
             # It is unknown which version may be deleted, or it is all that is left of a partition that was not removed.
@@ -583,12 +593,7 @@ class Lake:
         kept = shown | ({current.version} if current is not None else set())
         if current is not None:
             _remove_old_sides(current)
-        old = [path for path in sorted(partition.iterdir()) if path.is_dir() and path.name not in kept]
-        for folder in old:
-            # First moved aside in one step: a deletion that is killed must not leave half a version behind.
-            with self.staging() as bin_folder:
-                folder.rename(bin_folder / folder.name)
-        return old
+        return [path for path in sorted(partition.iterdir()) if path.is_dir() and path.name not in kept]
 
     def _table_folders(self) -> list[Path]:
         if not self.root.exists():

@@ -73,7 +73,7 @@ def attached(path: Path, patience: Patience, *, to_write: bool = False) -> Itera
         DamagedDatabaseError: parts of it are damaged, as its opening or a query has shown.
         DatabaseFileError: it is no DuckDB file, or cannot be read.
     """
-    how = f"STORAGE_VERSION '{_STORAGE}'" if to_write else "READ_ONLY"
+    how = "READ_ONLY" if not to_write else "READ_WRITE" if path.exists() else f"STORAGE_VERSION '{_STORAGE}'"
     with duckdb.connect(config={"temp_directory": f"{path}.tmp"}) as connection:
         while True:
             try:
@@ -103,7 +103,7 @@ _DOES = {False: "read", True: "updated"}
 
 def _refused(path: Path, error: duckdb.Error) -> DatabaseFileError:
     """Return the error of a file that cannot be opened; a refusal by the system does not mean damage."""
-    if _FOREIGN in str(error):
+    if _FOREIGN in str(error) or path.is_dir():
         return _foreign(path)
     if isinstance(error, duckdb.IOException) and _BY_SYSTEM.search(str(error)):
         return DatabaseFileError(f"{path} cannot be opened: {_first_line(error)}")

@@ -228,11 +228,14 @@ class Store:
             raise SettingsError(f"no table {table!r}; known: {', '.join(sorted({*known, *self.views}))}")
         return known[table]
 
-    def collect_garbage(self) -> list[Path]:
+    def collect_garbage(self) -> tuple[list[Path], int]:
         """Publish what is pending, then remove all versions and drafts that nothing uses any more.
 
         What the DuckDB file shows is in use. Who has opened one that was replaced since may use what was replaced in
         the last day.
+
+        Returns:
+            the folders that were deleted, and how many stay because they were replaced less than a day ago.
         """
         self.publish()
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):

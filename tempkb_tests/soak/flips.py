@@ -131,13 +131,12 @@ def notice_each(hits: Sequence[Hit]) -> list[Hit]:
 def whole() -> list[str]:
     """Verify the home's lake and its DuckDB file; return what is wrong."""
     from tempkb.api import open_store
-    from tempkb.store.comparison import compare
     from tempkb.store.verification import verify_lake
 
     store = open_store()
     verified = verify_lake(store.lake, store.tables, None)
     lost = [f"{table} {key} is lost" for table in store.tables for key in store.lake.lost(table)]
-    differences = compare(store.database, store.tables, verified.whole)
+    differences = store.database.differences(verified.whole)
     return [*map(str, verified.faults), *lost, *map(str, differences)]
 
 
@@ -221,7 +220,6 @@ def strike_database(path: Path, blows: int, seed: int) -> list[str]:
     """
     from tempkb.api import open_store
     from tempkb.errors import TempkbError
-    from tempkb.store.comparison import compare
     from tempkb.store.verification import verify_lake
 
     chance, wrong, outcomes = random.Random(seed), [], Counter()
@@ -231,7 +229,7 @@ def strike_database(path: Path, blows: int, seed: int) -> list[str]:
         hit.strike()
         store = open_store()
         try:
-            found = compare(store.database, store.tables, verify_lake(store.lake, store.tables, None).whole)
+            found = store.database.differences(verify_lake(store.lake, store.tables, None).whole)
             outcome = "read all the same"
             wrong += [f"{hit}: {one}" for one in found]
         except TempkbError:

@@ -26,20 +26,19 @@ POINTS = {
     "in a draft": (drafts.Draft, "_close_file"),
     "a version in place, not pointed to": (lake.Lake, "_move_into_place"),
     "the pointer written, not in place": (lake, "_sync"),
-    "in the transaction, rows deleted and inserted": (database, "_replace_rows"),
+    "in the transaction, a table made": (database.Database, "_bring_in"),
     "in the transaction, books kept": (database.Database, "_keep_books"),
 }
-POINTS_OF_A_SWAP = {
-    "the file held": (database, "is_begun"),
-    "the copy made": (database.Database, "_due"),
-    "the copy changed": (database.Database, "_bring_up_to_date"),
-    "the old file has a second name": (Path, "hardlink_to"),
+POINTS_OF_PUBLISHING = {
+    "the file held": (database.Database, "_shown"),
+    "the copy made": (database.Database, "_copy"),
+    "the copy changed": (database.Database, "_change"),
     "the log of the old file set aside": (Path, "rename"),
     "the file replaced": (Path, "replace"),
-    "the file replaced, and all tidied up": (database, "put_in_place"),
+    "the file replaced, and all tidied up": (database.Database, "_publish"),
 }
 # Functions that are also called before the moment that matters: how to know it by the first argument.
-_MOMENTS = {"_sync": "CURRENT", "is_begun": "duckdb.draft", "rename": ".wal", "replace": "duckdb.draft"}
+_MOMENTS = {"_sync": "CURRENT", "rename": ".wal", "replace": "duckdb.draft"}
 
 
 def die_after(owner, name):
@@ -68,7 +67,7 @@ def write(region, rows, rounds, point=None):
     for number in range(rounds):
         print(number, flush=True)
         if point and number == rounds - 1:
-            die_after(*(POINTS | POINTS_OF_A_SWAP)[point])
+            die_after(*(POINTS | POINTS_OF_PUBLISHING)[point])
         store.write(TOWNS, region, [towns(region, rows, people=number)], Provenance())
         store.publish()
 

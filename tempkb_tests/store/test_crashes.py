@@ -11,6 +11,7 @@ from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import LockTimeoutError, Patience
 from tempkb.store.store import Store
+from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.crashes import POINTS, writers
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
@@ -65,7 +66,8 @@ def test_killed_at_random_moments(store, writer, monkeypatch):
     assert len(seen_versions) > 1, "the kills should land in different rounds"
     # Nobody is at work any more, so a folder that was killed while being made or removed need not be waited for.
     monkeypatch.setattr("tempkb.store.lake._MOMENT", 0)
-    assert store.collect_garbage()
+    let_a_day_go_by(store.lake.root)
+    assert store.collect_garbage()[0]
     assert list((store.lake.root / "_staging").iterdir()) == []
 
 

@@ -16,15 +16,16 @@ import pytest
 from tempkb.errors import StoredDamageError
 from tempkb.settings import load_home
 from tempkb.store import damage
-from tempkb.store.comparison import compare
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import _last_line
 from tempkb.store.locks import Patience
 from tempkb.store.opening import DamagedDatabaseError
 from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.store import Store
+from tempkb.store.tables import View
 from tempkb.store.verification import verify_lake
 from tempkb_tests.damage import flip
+from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 
@@ -166,7 +167,7 @@ def test_what_is_set_aside_stays_and_is_built_again_as_it_was(store):
     assert (version.folder / "part-00000.parquet").read_bytes() == data
     assert store.lake.lost("towns") == []
     store.publish()
-    assert compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole) == []
+    assert store.database.differences(verify_lake(store.lake, ["towns"], None).whole) == []
 
 
 def test_what_told_of_a_run_is_set_aside_and_waited_for_by_nobody(store):
@@ -203,6 +204,7 @@ def test_an_equal_draft_brings_its_manifest_without_touching_the_one_that_counts
     assert faults(again()) == []
     assert store.lake.current("towns", "north").side_rows("manifest")[0]["name"] == "y"
     store.publish()
+    let_a_day_go_by(store.lake.root)
     store.collect_garbage()
     assert sorted(path.name[:8] for path in version.folder.glob("*.jsonl")) == ["exclusio", "manifest"]
     assert faults(again()) == []
@@ -223,7 +225,8 @@ def test_garbage_is_collected_around_a_damaged_partition(store):
     south = write(store, "south", people=1)
     write(store, "south", people=2)
     pointer(north).write_text("{")
-    assert store.collect_garbage() == [south.folder]
+    let_a_day_go_by(store.lake.root)
+    assert store.collect_garbage() == ([south.folder], 0)
     assert first.folder.exists()
     assert north.folder.exists()
 
@@ -259,14 +262,14 @@ def test_the_duckdb_file_is_compared_row_by_row(store):
         connection.execute("UPDATE towns SET n_people = 9 WHERE region = 'south' AND town_id = 17")
         connection.execute("DELETE FROM towns WHERE region = 'west' AND town_id = 3")
         connection.execute("UPDATE exclusions SET n = 3 WHERE partition = 'north'")
-    found = compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole)
+    found = store.database.differences(verify_lake(store.lake, ["towns"], None).whole)
     assert {(one.thing, one.found) for one in found} == {
         ("towns south", "300 rows that are not those of the lake"),
         ("towns west", "299 rows"),
         ("exclusions of towns north", "1 rows that are not those of the lake"),
     }
     write(store, "north", people=4)
-    found = compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole)
+    found = store.database.differences(verify_lake(store.lake, ["towns"], None).whole)
     assert ("towns north", True) in {(one.thing, one.is_pending) for one in found}
 
 
@@ -276,7 +279,7 @@ def test_what_a_build_replaces_while_the_duckdb_file_is_compared_is_no_differenc
     read = verify_lake(store.lake, ["towns"], None).whole
     write(store, people=2)
     store.publish()
-    assert compare(store.database, store.tables, read) == [], "replaced and published since the lake was read"
+    assert store.database.differences(read) == [], "replaced and published since the lake was read"
     write(store, people=2, source="y")
     store.publish()
     write(store, people=2, source="z")
@@ -284,22 +287,32 @@ def test_what_a_build_replaces_while_the_duckdb_file_is_compared_is_no_differenc
     store.publish()
     write(store, people=2, source="w")
     store.publish()
-    assert compare(store.database, store.tables, read) == [], "equal rows with another manifest"
+    assert store.database.differences(read) == [], "equal rows with another manifest"
 
 
-def test_a_view_whose_partition_is_replaced_while_it_is_compared_is_no_difference(store):
-    bulk = Store(load_home(), [dataclasses.replace(TOWNS, persist="view")], Patience(1.0))
-    write(bulk, people=1)
-    bulk.publish()
-    read = verify_lake(bulk.lake, ["towns"], None).whole
-    asked = bulk.database.files_of_view
-
-    def replaced_meanwhile(table):
-        bulk.write(table, "north", [towns("north", 300, 2)], Provenance({"x": "1"}))
-        return asked(table)
-
-    with mock.patch.object(bulk.database, "files_of_view", replaced_meanwhile):
-        assert compare(bulk.database, bulk.tables, read) == []
+@pytest.mark.parametrize("said", ["", "COMMENT ON VIEW {} IS 'Mine.'", "COMMENT ON VIEW {} IS '{}'"])
+def test_a_view_of_ours_that_somebody_has_replaced_is_noticed(home_folder, said):
+    large = View("large_towns", "Towns of many.", "SELECT region FROM towns WHERE n_people > 5", ("towns",))
+    store = Store(load_home().claim("testwiki"), [dataclasses.replace(TOWNS, persist="view")], Patience(1.0), [large])
+    write(store)
+    store.publish()
+    for name, meaning in ((large.name, large.meaning), (TOWNS.name, TOWNS.meaning.replace("'", "''"))):
+        with duckdb.connect(str(store.database.path)) as connection:
+            connection.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT 'north' AS region")
+            connection.execute(said.format(name, meaning))
+        found = store.database.differences(verify_lake(store.lake, ["towns"], None).whole)
+        publication = store.publish()
+        if "{}'" in said:
+            # It says that it is ours, so it is made again.
+            assert any(name in one.thing for one in found)
+            assert publication.reason == ""
+        else:
+            assert f"holds {name}, which tempkb did not make and leaves as it is" in publication.reason
+            with duckdb.connect(str(store.database.path)) as connection:
+                connection.execute(f"DROP VIEW {name}")
+            store.publish()
+        assert store.database.differences(verify_lake(store.lake, ["towns"], None).whole) == []
+        assert rows_shown(store) == [(300, 300)]
 
 
 def rows_shown(store):
@@ -333,7 +346,7 @@ def test_a_duckdb_file_that_cannot_be_opened_is_set_aside_and_made_anew(store, h
         flip(log, len(kept) // 2)
     damaged = path.read_bytes()
     with pytest.raises(DamagedDatabaseError, match=r"tempkb.duckdb: found a damaged file \(.*; expected the published"):
-        compare(store.database, store.tables, {})
+        store.database.differences({})
     write(store, "south")
     publication = store.publish()
     (aside,) = store.database.set_aside_files()
@@ -349,27 +362,18 @@ def test_a_duckdb_file_that_cannot_be_opened_is_set_aside_and_made_anew(store, h
     assert (store.publish().set_aside, len(store.database.set_aside_files())) == ("", 1)
 
 
-def test_a_block_that_a_reader_found_damaged_is_mended_by_the_next_publication(store):
+def test_a_damaged_block_is_found_and_mended_by_what_is_printed(store):
     path = with_notes(store)
     # Of the analyst's rows, which no publication reads.
     flip(path, path.stat().st_size - 100_000)
     assert store.publish().set_aside == ""
-    with pytest.raises(DamagedDatabaseError, match="Make them again from the lake: tempkb publish, which moves the"):
-        compare(store.database, store.tables, {})
-    assert store.publish().set_aside.startswith(f"{path}: found a damaged file (Corrupt database file")
+    with pytest.raises(DamagedDatabaseError) as found:
+        store.database.differences({})
+    assert re.search(r"Make it again from the lake: mv .* && tempkb publish; tables of your own", str(found.value))
+    path.rename(path.with_name(f"{path.name}.damaged"))
+    assert store.publish().left == 0
     assert rows_shown(store) == [(300, 300)]
-    assert compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole) == []
-
-
-def test_a_note_of_damage_to_a_file_that_was_replaced_since_says_nothing(store):
-    path = with_notes(store)
-    whole = path.read_bytes()
-    flip(path, 2201)
-    with pytest.raises(DamagedDatabaseError):
-        compare(store.database, store.tables, {})
-    path.write_bytes(whole)
-    assert store.publish().set_aside == ""
-    assert store.database.set_aside_files() == []
+    assert store.database.differences(verify_lake(store.lake, ["towns"], None).whole) == []
 
 
 @pytest.mark.parametrize(
@@ -391,7 +395,8 @@ def test_a_note_of_damage_to_a_file_that_was_replaced_since_says_nothing(store):
 )
 def test_a_file_that_cannot_be_opened_for_another_reason_stays(store, error, said):
     path = with_notes(store)
-    with mock.patch("duckdb.connect", side_effect=error):
+    with mock.patch("tempkb.store.opening.duckdb.connect", return_value=mock.MagicMock()) as opened:
+        opened.return_value.__enter__.return_value.execute.side_effect = error
         publication = Store(load_home(), [TOWNS], Patience(0.0)).publish()
     assert re.search(said, publication.reason)
     assert (path.exists(), store.database.set_aside_files(), publication.set_aside) == (True, [], "")

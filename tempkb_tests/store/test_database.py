@@ -8,7 +8,6 @@ import pytest
 
 from tempkb.errors import TempkbError
 from tempkb.settings import load_home
-from tempkb.store.comparison import compare
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.plain import plain_rows
@@ -77,10 +76,10 @@ def test_equal_rows_from_other_files_bring_their_manifest(store):
     write(store, "north", 1)
     store.publish()
     version = store.write(TOWNS, "north", [towns("north", 1, 1)], Provenance({"y": "2"}))
-    assert [one.version for one in store.database.pending()] == [version]
+    assert store.database.pending() == ([("towns", "north")], [], "")
     assert store.publish().done == 1
     assert query(store, "SELECT name FROM manifest WHERE role = 'input'") == [("y",)]
-    assert compare(store.database, store.tables, {"towns": [version]}) == []
+    assert store.database.differences({"towns": [version]}) == []
     assert store.publish().done == 0
 
 

@@ -13,6 +13,7 @@ from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import POINTER
 from tempkb.store.tables import Column
 from tempkb.store.types import STRING
+from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 NOTHING = Provenance()
@@ -122,9 +123,12 @@ def test_garbage_is_old_versions_and_drafts_of_dead_runs(store):
     dead.mkdir()
     (dead / ".alive").touch()
     with store.lake.staging("living") as living:
-        removed = store.collect_garbage()
+        removed, n_young = store.collect_garbage()
         assert living.exists()
-    assert {path.name for path in removed} == {old.version, gone.version, "dead"}
+    assert ([path.name for path in removed], n_young) == (["dead"], 2)
+    let_a_day_go_by(store.lake.root)
+    removed, n_young = store.collect_garbage()
+    assert ({path.name for path in removed}, n_young) == ({old.version, gone.version}, 0)
     assert new.folder.exists()
     assert store.read("towns").num_rows == 3
 
@@ -134,14 +138,14 @@ def test_drafts_that_are_collected_before_they_are_held_get_a_folder_again(store
 
     def collect_first(descriptor):
         monkeypatch.setattr(lake, "try_lock", real)
-        removed.extend(store.collect_garbage())
+        removed.extend(store.collect_garbage()[0])
         return real(descriptor)
 
     monkeypatch.setattr(lake, "try_lock", collect_first)
     with store.lake.staging() as drafts:
         assert removed == [drafts]
         assert drafts.is_dir()
-        assert store.collect_garbage() == []
+        assert store.collect_garbage() == ([], 0)
     assert not drafts.exists()
 
 

@@ -1,12 +1,12 @@
 """People have the DuckDB file open while tempkb publishes: readers get in nobody's way, and writers lose nothing."""
 
-import contextlib
 import dataclasses
+import re
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 
 import duckdb
@@ -15,15 +15,15 @@ import pytest
 from tempkb.screens.query import run_query
 from tempkb.settings import load_home
 from tempkb.store import database
-from tempkb.store.deferring import deferring
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
-from tempkb.store.opening import is_begun
+from tempkb.store.opening import DatabaseFileError
 from tempkb.store.store import Store
 from tempkb.store.tables import View
 from tempkb_tests.conftest import run_script
+from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.analysts import analyst, ask
-from tempkb_tests.store.crashes import POINTS_OF_A_SWAP, writers
+from tempkb_tests.store.crashes import POINTS_OF_PUBLISHING, writers
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 COUNT = "SELECT region, count(*) FROM towns GROUP BY region ORDER BY region"
@@ -81,13 +81,16 @@ def test_readers_of_other_processes_hold_nothing_back_and_keep_what_they_see(pub
         assert first.ask(COUNT) == second.ask(COUNT) == str(OLD)
         assert ask(path, COUNT) == str(NEW)
         assert ask(path, NOTES) == "[(7,)]"
-        assert beside(path) == [".lock", ".old-1"]
+        assert beside(path) == [".lock"]
         # A reader of the new file comes; what is then published is in a third one.
         with analyst(path) as third:
             write(published, "west", 1)
             assert published.publish().done == 1
             assert (first.ask(COUNT), third.ask(COUNT)) == (str(OLD), str(NEW))
-        assert ask(path, COUNT) == str([*NEW, ("west", 1)])
+            assert ask(path, COUNT) == str([*NEW, ("west", 1)])
+            write(published, "east", 4)
+            assert published.publish().done == 1
+            assert (first.ask(COUNT), third.ask(COUNT)) == (str(OLD), str(NEW))
     assert published.publish().done == 0
     assert beside(path) == [".lock"]
 
@@ -107,7 +110,7 @@ def test_readers_of_the_same_process_hold_nothing_back_either(published):
 
 def test_with_nothing_to_publish_nothing_is_copied(published):
     published.publish()
-    with analyst(published.database.path), mock.patch.object(database, "copied", side_effect=AssertionError):
+    with analyst(published.database.path), mock.patch.object(database.Database, "_copy", side_effect=AssertionError):
         assert (published.publish().done, published.publish().left) == (0, 0)
 
 
@@ -119,59 +122,21 @@ def test_a_view_that_is_to_be_made_again_is_made_while_somebody_reads(published)
         assert ask(published.database.path, "SELECT count(*) FROM large_towns") == "[(5,)]"
 
 
-def make_newer(path):
-    """Give a file the storage version of DuckDB 2.0, as earlier versions of tempkb made it."""
-    newer = path.with_suffix(".newer")
-    with duckdb.connect() as memory:
-        memory.execute(f"ATTACH '{path}' AS old (READ_ONLY); ATTACH '{newer}' AS new; COPY FROM DATABASE old TO new")
-    newer.replace(path)
-
-
-def storage_of(path):
-    return ask(path, "SELECT tags['storage_version'] FROM duckdb_databases() WHERE path IS NOT NULL")
-
-
-@pytest.mark.parametrize("is_read", [False, True])
-def test_a_file_that_older_clients_refuse_is_made_again_with_what_analysts_have(published, is_read):
-    path = published.database.path
-    assert storage_of(path) == "[('v1.4.0+',)]"
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE VIEW few AS SELECT n FROM notes WHERE n < 3; CREATE MACRO twice(x) AS 2 * x")
-    make_newer(path)
-    assert storage_of(path) == "[('v2.0.0+',)]"
-    with analyst(path) if is_read else contextlib.nullcontext():
-        assert (published.publish().done, storage_of(path)) == (1, "[('v1.4.0+',)]")
-    assert ask(path, COUNT) == str(NEW)
-    assert ask(path, "SELECT count(*), twice(max(n)) FROM few") == "[(3, 4)]"
-    with mock.patch.object(database, "copied", side_effect=AssertionError):
-        assert published.publish().left == 0
-    assert beside(path) == [".lock"]
-
-
-def test_a_table_with_a_type_that_older_clients_lack_keeps_the_file_as_it_is(published):
-    path = published.database.path
-    make_newer(path)
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE mine AS SELECT 1::VARIANT AS v")
-    assert (published.publish().left, storage_of(path)) == (0, "[('v2.0.0+',)]")
-    assert (ask(path, COUNT), ask(path, "SELECT count(*) FROM mine")) == (str(NEW), "[(1,)]")
-    assert beside(path) == [".lock"]
-
-
-def test_somebody_who_writes_is_never_swapped_under_and_everybody_is_told(published, capsys):
+def test_somebody_who_writes_is_never_swapped_under_and_everybody_is_told(published, capsys, monkeypatch):
     path = published.database.path
     with analyst(path, "writes") as writer:
         inode = path.stat().st_ino
         publication = published.publish()
         # What is pending cannot be read either, so all that there is counts.
         assert (publication.done, publication.left) == (0, 2)
-        assert "tempkb.duckdb is open in another program, so it cannot be updated; close it" in publication.reason
+        assert "tempkb.duckdb is open in another program that writes to it, so it cannot be " in publication.reason
         assert writer.ask("INSERT INTO notes VALUES (8)") == "[(1,)]"
-        assert (path.stat().st_ino, beside(path)) == (inode, [".lock", ".pending", ".wal"])
+        assert (path.stat().st_ino, beside(path)) == (inode, [".lock", ".wal"])
+    monkeypatch.setattr("tempkb.api.TABLES", (TOWNS,))
     run_query(COUNT, "csv", None)
     said = capsys.readouterr()
     assert said.out == "region,count_star()\nnorth,3\n"
-    assert said.err.startswith("note: tempkb.duckdb was not brought up to date, so SQL may show older rows: ")
+    assert said.err.startswith("note: tempkb.duckdb does not show 1 partition as the lake has it, so SQL may show older ")
     assert said.err.endswith("tempkb publish\n")
     assert published.publish().left == 0
     assert (ask(path, COUNT), ask(path, NOTES)) == (str(NEW), "[(8,)]")
@@ -179,17 +144,28 @@ def test_somebody_who_writes_is_never_swapped_under_and_everybody_is_told(publis
     assert capsys.readouterr().err == ""
 
 
-def test_a_writer_of_the_same_process_keeps_its_lock_whatever_we_look_at(published):
+def test_a_writer_of_the_same_process_is_never_swapped_under_either(published):
     path = published.database.path
     with duckdb.connect(str(path)) as ours:
         ours.execute("INSERT INTO notes VALUES (8)")
-        assert is_begun(path)
-        published.publish()
-        other = subprocess.run(
-            [sys.executable, "-c", f"import duckdb; duckdb.connect({str(path)!r})"], capture_output=True, check=False
-        )
-        assert b"Could not set lock" in other.stderr
-    assert (ask(path, COUNT), ask(path, NOTES)) == (str(NEW), "[(8,)]")
+        assert "is open in another program that writes to it" in published.publish().reason
+        ours.execute("INSERT INTO notes VALUES (9)")
+    assert published.publish().left == 0
+    assert (ask(path, COUNT), ask(path, NOTES)) == (str(NEW), "[(9,)]")
+
+
+def test_nobody_can_write_in_the_file_while_it_is_replaced(published):
+    path, refused = published.database.path, []
+    work = database.Database._change
+
+    def and_try(*arguments):
+        script = f"import duckdb; duckdb.connect({str(path)!r})"
+        refused.append(subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).stderr)
+        return work(*arguments)
+
+    with mock.patch.object(database.Database, "_change", and_try):
+        assert published.publish().left == 0
+    assert [b"Could not set lock" in said for said in refused] == [True]
 
 
 def test_a_log_that_a_kill_has_left_is_in_the_new_file(published):
@@ -199,39 +175,73 @@ def test_a_log_that_a_kill_has_left_is_in_the_new_file(published):
         assert reader.ask(NOTES) == "[(9,)]"
         assert published.publish().left == 0
         assert (ask(path, COUNT), ask(path, NOTES)) == (str(NEW), "[(9,)]")
-        assert beside(path) == [".lock", ".old-1", ".old-1.wal"]
+        assert beside(path) == [".lock"]
         assert reader.ask(NOTES) == "[(9,)]"
 
 
-@pytest.mark.parametrize(
-    ("hindrance", "said"),
-    [
-        (
-            lambda: mock.patch("shutil.disk_usage", return_value=SimpleNamespace(free=1000)),
-            "bytes, of which the disk has 1,000; close the program or make room, then: tempkb publish",
-        ),
-        (
-            lambda: refused("hardlink_to", ".old-1"),
-            "cannot be replaced while it is (Operation not supported); close the program, then: tempkb publish",
-        ),
-        (
-            lambda: refused("replace", "duckdb.draft"),
-            "cannot be replaced while it is (Operation not supported); close the program, then: tempkb publish",
-        ),
-    ],
-    ids=["no room", "no second names", "no replacement"],
-)
-def test_where_no_copy_can_take_its_place_it_stays_pending(published, hindrance, said):
+@pytest.fixture
+def full_disk(tmp_path, monkeypatch):
+    """A program `cp` that finds no room, having written a part."""
+    place = tmp_path / "bin" / "cp"
+    place.parent.mkdir()
+    place.write_text(
+        '#!/bin/sh\nprintf half > "$3"; echo "cp: error writing \'$3\': No space left on device" >&2; exit 1'
+    )
+    place.chmod(0o755)
+    monkeypatch.setenv("PATH", str(place.parent), prepend=":")
+
+
+def test_on_a_full_disk_the_file_stays_as_it_is(published, full_disk):
     path = published.database.path
     leave_log(path)
-    with analyst(path), hindrance():
+    publication = published.publish()
+    assert (publication.left, "No space left on device; make room, then: tempkb publish" in publication.reason) == (
+        1,
+        True,
+    )
+    assert beside(path) == [".lock", ".wal"]
+    assert (ask(path, COUNT), ask(path, NOTES)) == (str(OLD), "[(9,)]")
+
+
+def test_where_no_file_can_be_replaced_it_stays_pending(published):
+    path = published.database.path
+    leave_log(path)
+    with analyst(path), refused("replace", "duckdb.draft"):
         publication = published.publish()
     assert publication.left == 1
-    assert publication.reason.endswith(said)
-    assert beside(path) == [".lock", ".pending", ".wal"]
-    assert (ask(path, COUNT), ask(path, NOTES)) == (str(OLD), "[(9,)]")
+    assert publication.reason.endswith("could not be replaced (Operation not supported); then: tempkb publish")
+    assert ask(path, COUNT) == str(OLD)
     assert published.publish().left == 0
     assert (ask(path, COUNT), ask(path, NOTES)) == (str(NEW), "[(9,)]")
+    assert beside(path) == [".lock"]
+
+
+def test_a_copied_home_refuses_until_it_is_published_there(home_folder, tmp_path, monkeypatch, capsys):
+    bulk = Store(load_home().claim("testwiki"), [dataclasses.replace(TOWNS, persist="view")], Patience(1.0))
+    write(bulk, "north", 3)
+    bulk.publish()
+    monkeypatch.setattr("tempkb.api.TABLES", tuple(bulk.tables.values()))
+    copy = tmp_path / "copy of it"
+    shutil.copytree(bulk.home.path, copy)
+    link = tmp_path / "link"
+    link.symlink_to(bulk.home.path)
+    said = f"this home was copied from {bulk.home.path}; let its tables name their own files: tempkb publish"
+    with pytest.raises(duckdb.InvalidInputException, match=re.escape(said)), duckdb.connect() as other:
+        other.execute(f"ATTACH '{copy}/tempkb.duckdb' AS mine (READ_ONLY)").execute("FROM mine.towns")
+    # The home itself answers under each of its names, and attached.
+    monkeypatch.chdir(bulk.home.path)
+    for name in (bulk.database.path, link / "tempkb.duckdb", "tempkb.duckdb"):
+        assert ask(name, COUNT) == str(OLD)
+        with duckdb.connect() as other:
+            other.execute(f"ATTACH '{name}' AS mine (READ_ONLY)")
+            assert other.execute("SELECT count(*) FROM mine.towns").fetchall() == [(3,)]
+    monkeypatch.setenv("TEMPKB_HOME", str(copy))
+    with pytest.raises(DatabaseFileError, match="was copied or moved, .*; let them name its own: tempkb publish"):
+        run_query(COUNT, "csv", None)
+    moved = Store(load_home(), list(bulk.tables.values()), Patience(1.0))
+    assert moved.publish().done == 1
+    run_query(COUNT, "csv", None)
+    assert capsys.readouterr().out == "region,count_star()\nnorth,3\n"
 
 
 @pytest.fixture(scope="module")
@@ -241,8 +251,8 @@ def starting(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", list(POINTS_OF_A_SWAP))
-def test_killed_at_each_step_of_a_swap(published, starting, point):
+@pytest.mark.parametrize("point", list(POINTS_OF_PUBLISHING))
+def test_killed_at_each_step_of_a_publication(published, starting, point):
     path = published.database.path
     leave_log(path)
     with analyst(path) as reader:
@@ -274,25 +284,14 @@ def test_who_writes_after_a_kill_in_the_middle_loses_nothing_either(published, s
     assert beside(path) == [".damaged-1", ".lock"]
 
 
-def test_a_command_copies_the_file_once_at_its_end(published):
-    path = published.database.path
-    with analyst(path), mock.patch.object(database, "copied", side_effect=database.copied) as copies:
-        with deferring() as held:
-            first = published.publish()
-            write(published, "west", 1)
-            assert published.publish().left == 2
-            assert (first.left, len(held), copies.call_count) == (1, 2, 0)
-            assert "it is published at the end of the command" in first.reason
-        assert (published.publish().done, copies.call_count) == (2, 1)
-
-
-def test_garbage_that_views_of_open_readers_name_stays_until_they_are_gone(home_folder):
+def test_garbage_that_views_of_open_readers_name_stays_for_a_day(home_folder):
     bulk = Store(load_home(), [dataclasses.replace(TOWNS, persist="view")], Patience(1.0))
     old = write(bulk, "north", 3)
     bulk.publish()
     with analyst(bulk.database.path) as reader:
         write(bulk, "north", 4)
-        assert bulk.collect_garbage() == []
+        assert bulk.collect_garbage() == ([], 1)
         assert reader.ask(COUNT) == "[('north', 3)]"
         assert ask(bulk.database.path, COUNT) == "[('north', 4)]"
-    assert bulk.collect_garbage() == [old.folder]
+    let_a_day_go_by(bulk.lake.root)
+    assert bulk.collect_garbage() == ([old.folder], 0)
