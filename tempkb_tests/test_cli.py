@@ -14,6 +14,7 @@ from tempkb.cli import main
 from tempkb.errors import SettingsError
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.revisions.builds import export, page, revision
+from tempkb_tests.store.ageing import let_a_day_go_by
 
 
 @pytest.fixture
@@ -124,6 +125,8 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
     ],
 )
 def test_mistakes_get_one_clear_message_and_no_trace(home, arguments, words):
+    if arguments[0] == "sql":
+        run_tempkb(home, "publish")
     done = run_tempkb(home, *arguments, check=False)
     assert done.returncode == 1
     assert re.search(words, done.stderr + done.stdout)
@@ -154,6 +157,9 @@ def test_publish_and_gc(home):
     assert said.endswith("Nothing is pending.\n")
     assert run_tempkb(home, "publish").stdout == "Published: 0 partitions. Nothing is pending.\n"
     # The files of both dumps were written down twice: when they were registered, and with what the pass found.
+    said = "0 folders removed. 2 folders stay for a day, since open readers may use what was replaced in it.\n"
+    assert run_tempkb(home, "gc").stdout == said
+    let_a_day_go_by(home / "lake")
     assert run_tempkb(home, "gc").stdout == "2 folders removed.\n"
     assert run_tempkb(home, "gc").stdout == "0 folders removed.\n"
 

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.analysts import analyst, ask
 
 
@@ -47,6 +48,7 @@ def test_a_window_goes_from_lake_and_duckdb_and_comes_back_with_the_same_bytes(h
     assert count(home, "stable_snapshots") > 1000
     assert "2021-10-01" not in partitions(home, "stable_snapshots")
     assert "2021-Q4" in run_tempkb(home, "plan").stdout
+    let_a_day_go_by(home / "lake")
     assert int(run_tempkb(home, "gc").stdout.split()[0]) >= 6
     assert not any(path.exists() for path in before)
     run_tempkb(home, "build")

@@ -136,7 +136,9 @@ def test_somebody_who_writes_is_never_swapped_under_and_everybody_is_told(publis
     run_query(COUNT, "csv", None)
     said = capsys.readouterr()
     assert said.out == "region,count_star()\nnorth,3\n"
-    assert said.err.startswith("note: tempkb.duckdb does not show 1 partition as the lake has it, so SQL may show older ")
+    assert said.err.startswith(
+        "note: tempkb.duckdb does not show 1 partition as the lake has it, so SQL may show older "
+    )
     assert said.err.endswith("tempkb publish\n")
     assert published.publish().left == 0
     assert (ask(path, COUNT), ask(path, NOTES)) == (str(NEW), "[(8,)]")

@@ -51,6 +51,8 @@ def home(demo_home, tmp_path_factory):
     """A copy of the demo's home, in which models are trained."""
     home = tmp_path_factory.mktemp("tiny") / "home"
     shutil.copytree(demo_home, home)
+    # So that views over its files may be queried.
+    run_tempkb(home, "publish")
     return home
 
 
