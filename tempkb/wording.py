@@ -1,4 +1,10 @@
-"""Words and numbers that messages share: counts with their nouns, rounded numbers, p-values."""
+"""Words and numbers that messages and files share: counts with their nouns, rounded numbers, p-values, rows of CSV."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # how texts begin that spreadsheets compute, also in the forms of East Asia
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
@@ -44,3 +50,18 @@ def shortened(text: str, n: int) -> str:
     ('Every revision of e…', 'Every page')
     """
     return text if len(text) <= n else f"{text[: n - 1].rstrip()}…"
+
+
+def csv_of(rows: Iterable[Iterable[object]]) -> str:
+    r"""Return rows as CSV. An apostrophe stands before texts that a spreadsheet would take for formulas.
+
+    >>> csv_of([("name", "value"), ("=1+1", -0.5), ("-", None)])
+    "name,value\n'=1+1,-0.5\n'-,\n"
+    """
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(map(_cell, row) for row in rows)
+    return lines.getvalue()
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,6 +1,5 @@
 """Files that a command is asked to write: whole or not at all, and never over something else unasked."""
 
-import io
 import os
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from tempkb.errors import SettingsError
 from tempkb.pictures import as_png
 from tempkb.screens.console import say
+from tempkb.wording import csv_of
 
 _DOTS_PER_INCH = 150
 
@@ -30,13 +30,13 @@ def write_file(path: Path, content: bytes) -> None:
     say(f"written: {path}")
 
 
-def csv_of(rows: Any) -> bytes:
-    """Return an Arrow table as a CSV file."""
-    from pyarrow import csv
+def write_csv(path: Path, rows: Any) -> None:
+    """Write an Arrow table as a CSV file.
 
-    written = io.BytesIO()
-    csv.write_csv(rows, written)
-    return written.getvalue()
+    Raises:
+        SettingsError: as `write_file`.
+    """
+    write_file(path, csv_of([rows.column_names, *(row.values() for row in rows.to_pylist())]).encode())
 
 
 def write_picture(path: Path, figure: Any) -> None:
