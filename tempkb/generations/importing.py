@@ -234,8 +234,10 @@ def _require_own_logits(name: str, task: _Task) -> None:
     nested = [pair for spans in texts.values() for pair in pairwise(value for _, value in sorted(spans.items()))]
     n_less = sum(shorter < longer - 1 + longer / 50 for longer, shorter in nested)
     n_equal = sum(shorter == longer for longer, shorter in nested)
-    beside = [one.read_bytes() for one in task.file.parent.glob("results_*.json") if _is_of(one, task.file)]
-    has_cache = any(_KEEPS_LOGITS.search(text) and not _TOLD_NOT_TO.search(text) for text in beside)
+    # The harness writes both with the time of the run at the end of their names.
+    beside = [one for one in task.file.parent.glob("results_*.json") if task.file.stem.endswith(one.stem[7:])]
+    said = [one.read_bytes() for one in beside if one.is_file()]
+    has_cache = any(_KEEPS_LOGITS.search(text) and not _TOLD_NOT_TO.search(text) for text in said)
     if nested and (has_cache or n_less > len(nested) / 200 or n_equal > len(nested) / 2):
         raise SettingsError(
             f"{task.file}: found {len(nested):,} spans of the task {name} that end longer ones, {n_less:,} of them "
@@ -243,11 +245,6 @@ def _require_own_logits(name: str, task: _Task) -> None:
             "expected likelier ones. The cache of lm-evaluation-harness gives such spans values of other places; run "
             "it again without: --model_args pretrained=MODEL,logits_cache=False"
         )
-
-
-def _is_of(results: Path, log: Path) -> bool:
-    """Are results of the run that wrote a log? Both have its time at the end of their names."""
-    return results.is_file() and log.stem.endswith(results.stem.removeprefix("results"))
 
 
 def _write_model(store: Store, name: str, knows_until: Until, made_from: Provenance) -> None:
@@ -276,7 +273,7 @@ def _rows(model: str, tasks: Iterable[_Task]) -> Iterator[tuple[Kind, str, list[
         kind: Kind = SAID if task.output == "generate_until" else SCORES
         name = f"{_FAMILY}.{_TEMPLATES[task.output]}-{_VERSION}{IMPORTED}"
         for place, row in enumerate(task.rows):
-            for one in (_answer if kind is SAID else _scores)(row, task.lines[place]):
+            for one in [_answer(row, task.lines[place])] if kind is SAID else _scores(row, task.lines[place]):
                 ways[kind, name].setdefault(one[kind.key], {**one, "model": model, kind.column: name})
     for (kind, name), rows in sorted(ways.items(), key=lambda way: way[0][1]):
         yield kind, name, [rows[key] for key in sorted(rows)]
@@ -288,11 +285,11 @@ def _scores(row: Row, line: _Line) -> Iterator[Row]:
         yield {"prompt_id": prompt_id, "status": "scored", "log_prob_nats": value, "n_chars": n_chars}
 
 
-def _answer(row: Row, line: _Line) -> Iterator[Row]:
+def _answer(row: Row, line: _Line) -> Row:
     """A text that a model went on with, cut as `causal.greedy` cuts its own."""
     ((_, said),) = line.given
     name, found = answer_in(str(said), row["right_context"])
-    yield {
+    return {
         "question_id": row["question_id"],
         "rank": 1,
         "status": "answered" if is_name(name) else "empty",

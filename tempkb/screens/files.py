@@ -31,11 +31,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def write_csv(path: Path, rows: Any) -> None:
-    """Write an Arrow table as a CSV file.
-
-    Raises:
-        SettingsError: as `write_file`.
-    """
+    """Write an Arrow table as a CSV file; raises what `write_file` does."""
     write_file(path, csv_of([rows.column_names, *(row.values() for row in rows.to_pylist())]).encode())
 
 
