@@ -53,15 +53,16 @@ def shortened(text: str, n: int) -> str:
 
 
 def csv_of(rows: Iterable[Iterable[object]]) -> str:
-    r"""Return rows as CSV. An apostrophe stands before texts that a spreadsheet would take for formulas.
-
-    >>> csv_of([("name", "value"), ("=1+1", -0.5), ("-", None)])
-    "name,value\n'=1+1,-0.5\n'-,\n"
-    """
+    """Return rows as CSV, with `csv_cell`."""
     lines = io.StringIO()
-    csv.writer(lines, lineterminator="\n").writerows(map(_cell, row) for row in rows)
+    csv.writer(lines, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
     return lines.getvalue()
 
 
-def _cell(value: object) -> object:
+def csv_cell(value: object) -> object:
+    """Return a value as it is written in CSV: with an apostrophe before a text that spreadsheets take for a formula.
+
+    >>> csv_cell("=1+1"), csv_cell("1-1"), csv_cell(-0.5)
+    ("'=1+1", '1-1', -0.5)
+    """
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,5 +1,6 @@
 """Files that a command is asked to write: whole or not at all, and never over something else unasked."""
 
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from tempkb.errors import SettingsError
 from tempkb.pictures import as_png
 from tempkb.screens.console import say
-from tempkb.wording import csv_of
+from tempkb.wording import csv_cell
 
 _DOTS_PER_INCH = 150
 
@@ -32,7 +33,13 @@ def write_file(path: Path, content: bytes) -> None:
 
 def write_csv(path: Path, rows: Any) -> None:
     """Write an Arrow table as a CSV file; raises what `write_file` does."""
-    write_file(path, csv_of([rows.column_names, *(row.values() for row in rows.to_pylist())]).encode())
+    import pyarrow as pa
+    from pyarrow import csv
+
+    written = io.BytesIO()
+    columns = [pa.array(list(map(csv_cell, one.to_pylist())), one.type) for one in rows.columns]
+    csv.write_csv(pa.table(columns, rows.column_names), written)
+    write_file(path, written.getvalue())
 
 
 def write_picture(path: Path, figure: Any) -> None:
