@@ -12,7 +12,7 @@ from tempkb.wording import csv_of
 
 
 @pytest.mark.parametrize(
-    "text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠1"]
+    "text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "＝1", "＋1", "－1", "＠1"]
 )
 def test_a_text_that_spreadsheets_compute_gets_an_apostrophe_and_keeps_its_letters(text):
     assert list(csv.reader(io.StringIO(csv_of([["name", text]]), newline=""))) == [["name", f"'{text}"]]
