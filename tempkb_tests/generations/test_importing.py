@@ -265,6 +265,9 @@ HOSTILE = (
 )
 
 
+NO_JSON = ("NaN", '"\\ud800"', "[" * 100_000 + "]" * 100_000, "[]")
+
+
 def places(value, path=()):
     """The paths of all values in a JSON value."""
     yield path
@@ -298,8 +301,10 @@ def test_a_log_with_a_hostile_value_anywhere_is_imported_rightly_or_refused(stor
     n_other = 0
     log = tmp_path / "samples_odd.jsonl"
     free = (("resps", 0, 0),) if name == "cloze" else (("resps", 0, 0, 0), ("resps", 1, 0, 0))
+    read = ("doc_id", "arguments", "resps", "release", "digest", "task")
     for path in places(whole[1]):
-        for raw in HOSTILE:
+        # What is not read need only be JSON.
+        for raw in HOSTILE if path in ((), ("doc",)) or set(path) & set(read) else NO_JSON:
             # Another answer, or another log-probability, is no fault.
             if path in free and (raw == "-1" if name == "pairs" else raw.startswith('"') and "ud800" not in raw):
                 continue
