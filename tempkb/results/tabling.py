@@ -1,7 +1,5 @@
 """Writes what models know as a table: rows of the lake, CSV with all columns, and LaTeX as papers print it."""
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +16,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.wording import rounded
+from tempkb.wording import csv_of, rounded
 
 TITLES = (
     "model",
@@ -61,11 +59,8 @@ def as_arrow(known: Sequence[Known]) -> pa.Table:
 
 def as_csv(known: Sequence[Known]) -> str:
     """Return a CSV file with the columns of `knowledge`; numbers have all their digits."""
-    lines = io.StringIO()
-    writer = csv.DictWriter(lines, KNOWLEDGE.column_names(), extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(one.row() for one in known)
-    return lines.getvalue()
+    names = KNOWLEDGE.column_names()
+    return csv_of([names, *(map(one.row().get, names) for one in known)])
 
 
 def as_latex(known: Sequence[Known]) -> str:

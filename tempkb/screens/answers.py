@@ -13,7 +13,7 @@ from tempkb.results.judged_tabling import read_changes, read_items, read_named
 from tempkb.results.requests import AnswersRequest, Period
 from tempkb.scores.tables import model_of
 from tempkb.screens.console import console, grid, print_next, say
-from tempkb.screens.files import csv_of, write_file
+from tempkb.screens.files import write_csv
 from tempkb.statistics.estimates import proportion
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
@@ -89,7 +89,7 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
             if items is not None
             else read_changes(store, [*conditions, *_of_kind(request.kind)], None)
         )
-        write_file(csv_file, csv_of(every))
+        write_csv(csv_file, every)
     print_next(*(f"answers {model} --kind {kind}" for kind in NAMES if kind == OLD and not request.kind), "knows")
 
 

@@ -285,7 +285,7 @@ def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str
         return lines
     named = passed | {(MODELS.name, key) for key in store.lake.lost(MODELS.name)}
     return lines + [
-        f"model {name}: {found}. Write it again: tempkb model add {name}"
+        f"model {name}: {found}. Write it again: {command_for(store, MODELS.name, name)}"
         for name, found in differing_from_said(store)
         if (MODELS.name, name) not in named
     ]
