@@ -105,11 +105,16 @@ def decode_entities(target: str) -> str:
 
 @dataclass(frozen=True)
 class Site:
-    """A wiki according to `<siteinfo>`: its name, its namespaces and how it treats first letters."""
+    """A wiki according to the header of an export: its name, its namespaces and how it treats first letters.
+
+    Attributes:
+        language: MediaWiki's code, in lower case; empty if unknown.
+    """
 
     dbname: str | None = None
     namespaces: Mapping[int, str] = field(default_factory=lambda: {0: "", **CANONICAL_NAMESPACES})
     case_sensitive: frozenset[int] = frozenset()
+    language: str = ""
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -1,27 +1,31 @@
 """Builds the room's tables from a Wikidata dump: one pass, then sorting. Does not use Dagster."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from itertools import islice
 
 import pyarrow as pa
 
-from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.files import Progress
 from tempkb.dumps.registration import describe_files
+from tempkb.dumps.sites import header_of
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.progress import Meter
-from tempkb.errors import SourceError
+from tempkb.errors import SettingsError, SourceError
 from tempkb.filtering import LeftOut
+from tempkb.settings import Home
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
+from tempkb.titles import Site
 from tempkb.wikidata.classes import write_classes, write_subclasses
 from tempkb.wikidata.decoding import is_item
 from tempkb.wikidata.late import day_of, dump_dates, write_late_edits
@@ -38,11 +42,13 @@ from tempkb.wikidata.tables import (
     UNDATED_STATEMENTS,
     WIKIDATA_ENTITIES,
 )
+from tempkb.wikitext.wikis import label_code, label_language, label_languages
 
 Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9
 _DOUBTFUL_DAYS = 90
 _EXAMPLES = 3
+_LOOKED_AT = 1000
 _BLOCK_BYTES = 1 << 16
 # The tables that one pass stages; the others are made from them.
 OF_A_PASS: tuple[tuple[str, Table], ...] = (
@@ -60,12 +66,14 @@ class Report:
 
     Attributes:
         n_repeated: items that occurred again; the first occurrence is used.
+        has_names: has any item a name in the languages that are kept?
         warning: what is suspicious about the dump's day; empty if nothing is.
     """
 
     versions: dict[str, Version] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
     n_repeated: int = 0
+    has_names: bool = False
     warning: str = ""
 
     @property
@@ -78,7 +86,8 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
     """Read a Wikidata dump and write all tables of the room for it.
 
     Raises:
-        SettingsError: the home's wiki is not known, or its tables of Wikidata were made with other settings.
+        SettingsError: the home's wiki is not known, its tables of Wikidata were made with other settings, or no item
+            has a name in the wiki's language.
         SourceError: the dump has no entities, its checksum differs from the publisher's, the given day is before its
             last change, or, with `strict`, it is damaged.
     """
@@ -89,6 +98,9 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         file.verify()
     store.claim(scope.wiki)
     _defend_settings(store)
+    is_guess = not store.home.settings.languages
+    if is_guess:
+        store.home = _with_own_language(store.home)
     scope = scope_of(store.home)
     constants = {"wiki": scope.wiki, "dump_id": dump.dump_id, "dump_date": dump.date}
     provenance = Provenance({file.path.name: file.sha256 for file in dump.entities}, settings_of(store.home))
@@ -101,6 +113,8 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         if store.home.settings.strict:
             _refuse_damage(report)
         report.warning = _doubt_of_day(dump, report)
+        if is_guess and not report.has_names:
+            _refuse_nameless(dump, scope)
         _keep_settings(store)
         # Written first, so that the damage is on record even if the run is killed after this.
         _account(store, dump, report, provenance)
@@ -137,12 +151,38 @@ def _defend_settings(store: Store) -> None:
             return
 
 
+def _with_own_language(home: Home) -> Home:
+    """Return a home whose names are in the wiki's language: by the wiki's name, else as the header of a dump has it."""
+    own = label_language(Site(home.wiki))
+    if own is None:
+        dumps = (one for one in find_dumps(home.dumps) if one.wiki == home.wiki)
+        header = next((header_of(one) for one in dumps if one.history and one.history[0].path.is_file()), Site())
+        own = label_code(header.language) or language_of_wiki(home.settings)
+    return replace(home, settings=home.settings.model_copy(update={"languages": (own,)}))
+
+
+def _refuse_nameless(dump: Dump, scope: Scope) -> None:
+    """Refuse a language in which no item has a name, though some have names in others; nothing was recorded yet."""
+    wanted = [] if scope.all_items else [f'"{scope.wiki}":'.encode()]
+    names: Counter[str] = Counter()
+    for file in dump.entities:
+        found = read_entities(file.path, label_languages(), wanted, Tally())
+        names.update(one for entity in islice(found, _LOOKED_AT) for one in entity.labels)
+    if names:
+        held = ", ".join(f"{language} ({n})" for language, n in names.most_common(5))
+        raise SettingsError(
+            f"languages: no item of {dump.dump_id} has a name in {scope.languages[0]!r}, taken for the language of "
+            f"{scope.wiki}; most have one in {held}. A home keeps its languages for good, so choose them: "
+            f"TEMPKB_LANGUAGES={names.most_common(1)[0][0]} tempkb build ..."
+        )
+
+
 def _keep_settings(store: Store) -> None:
     """Record in the home the settings with which all of its Wikidata dumps are read."""
     settings = store.home.settings
     store.home = store.home.hold(
         {
-            "languages": settings.languages or (language_of_wiki(settings.wiki),),
+            "languages": settings.languages,
             "wikidata_items": settings.wikidata_items,
             "classes": settings.classes,
         }
@@ -190,6 +230,7 @@ def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report
             for number, entity in enumerate(entities):
                 if not number % _REPORT_EVERY:
                     meter.at(before + progress.done)
+                report.has_names = report.has_names or bool(entity.labels)
                 if seen.again(entity.id):
                     report.n_repeated += 1
                     continue
