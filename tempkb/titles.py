@@ -105,11 +105,7 @@ def decode_entities(target: str) -> str:
 
 @dataclass(frozen=True)
 class Site:
-    """A wiki according to the header of an export: its name, its namespaces and how it treats first letters.
-
-    Attributes:
-        language: MediaWiki's code, in lower case; empty if unknown.
-    """
+    """A wiki according to its header: name, namespaces, how it treats first letters, code of its language."""
 
     dbname: str | None = None
     namespaces: Mapping[int, str] = field(default_factory=lambda: {0: "", **CANONICAL_NAMESPACES})

@@ -1,12 +1,11 @@
 """Builds the room's tables from a Wikidata dump: one pass, then sorting. Does not use Dagster."""
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from itertools import islice
 
 import pyarrow as pa
 
@@ -31,7 +30,7 @@ from tempkb.wikidata.decoding import is_item
 from tempkb.wikidata.late import day_of, dump_dates, write_late_edits
 from tempkb.wikidata.reading import Tally, read_entities
 from tempkb.wikidata.rows import SUBCLASS_OF, Rows, add_entity
-from tempkb.wikidata.scope import ANY_LANGUAGE, Scope, is_made_with, language_of_wiki, scope_of, settings_of
+from tempkb.wikidata.scope import ANY_LANGUAGE, Scope, is_made_with, scope_of, settings_of
 from tempkb.wikidata.staging import Staging
 from tempkb.wikidata.tables import (
     ENTITY_CLASSES,
@@ -42,13 +41,12 @@ from tempkb.wikidata.tables import (
     UNDATED_STATEMENTS,
     WIKIDATA_ENTITIES,
 )
-from tempkb.wikitext.wikis import label_code, label_language, label_languages
+from tempkb.wikitext.wikis import label_language
 
 Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9
 _DOUBTFUL_DAYS = 90
 _EXAMPLES = 3
-_LOOKED_AT = 1000
 _BLOCK_BYTES = 1 << 16
 # The tables that one pass stages; the others are made from them.
 OF_A_PASS: tuple[tuple[str, Table], ...] = (
@@ -66,14 +64,14 @@ class Report:
 
     Attributes:
         n_repeated: items that occurred again; the first occurrence is used.
-        has_names: has any item a name in the languages that are kept?
+        named_in: languages in which items have names: those that are kept, and English.
         warning: what is suspicious about the dump's day; empty if nothing is.
     """
 
     versions: dict[str, Version] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
     n_repeated: int = 0
-    has_names: bool = False
+    named_in: set[str] = field(default_factory=set)
     warning: str = ""
 
     @property
@@ -98,9 +96,7 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         file.verify()
     store.claim(scope.wiki)
     _defend_settings(store)
-    is_guess = not store.home.settings.languages
-    if is_guess:
-        store.home = _with_own_language(store.home)
+    store.home = _in_own_language(store.home)
     scope = scope_of(store.home)
     constants = {"wiki": scope.wiki, "dump_id": dump.dump_id, "dump_date": dump.date}
     provenance = Provenance({file.path.name: file.sha256 for file in dump.entities}, settings_of(store.home))
@@ -113,8 +109,7 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         if store.home.settings.strict:
             _refuse_damage(report)
         report.warning = _doubt_of_day(dump, report)
-        if is_guess and not report.has_names:
-            _refuse_nameless(dump, scope)
+        _refuse_nameless(store, scope, report)
         _keep_settings(store)
         # Written first, so that the damage is on record even if the run is killed after this.
         _account(store, dump, report, provenance)
@@ -151,29 +146,23 @@ def _defend_settings(store: Store) -> None:
             return
 
 
-def _with_own_language(home: Home) -> Home:
-    """Return a home whose names are in the wiki's language: by the wiki's name, else as the header of a dump has it."""
-    own = label_language(Site(home.wiki))
-    if own is None:
-        dumps = (one for one in find_dumps(home.dumps) if one.wiki == home.wiki)
-        header = next((header_of(one) for one in dumps if one.history and one.history[0].path.is_file()), Site())
-        own = label_code(header.language) or language_of_wiki(home.settings)
+def _in_own_language(home: Home) -> Home:
+    """Return a home that keeps names in the wiki's language unless others were chosen."""
+    if home.settings.languages:
+        return home
+    dumps = (one for one in find_dumps(home.dumps) if one.wiki == home.wiki and one.history and not one.flaws)
+    stated = next((header_of(one).language for one in dumps if one.history[0].path.is_file()), "")
+    own = label_language(Site(home.wiki, language=stated))
     return replace(home, settings=home.settings.model_copy(update={"languages": (own,)}))
 
 
-def _refuse_nameless(dump: Dump, scope: Scope) -> None:
-    """Refuse a language in which no item has a name, though some have names in others; nothing was recorded yet."""
-    wanted = [] if scope.all_items else [f'"{scope.wiki}":'.encode()]
-    names: Counter[str] = Counter()
-    for file in dump.entities:
-        found = read_entities(file.path, label_languages(), wanted, Tally())
-        names.update(one for entity in islice(found, _LOOKED_AT) for one in entity.labels)
-    if names:
-        held = ", ".join(f"{language} ({n})" for language, n in names.most_common(5))
+def _refuse_nameless(store: Store, scope: Scope, report: Report) -> None:
+    """Refuse languages without names before a home's first tables are written, since it keeps its languages."""
+    is_new = not store.lake.partitions(WIKIDATA_ENTITIES.name)
+    if is_new and report.named_in == {"en"} and "en" not in scope.languages:
         raise SettingsError(
-            f"languages: no item of {dump.dump_id} has a name in {scope.languages[0]!r}, taken for the language of "
-            f"{scope.wiki}; most have one in {held}. A home keeps its languages for good, so choose them: "
-            f"TEMPKB_LANGUAGES={names.most_common(1)[0][0]} tempkb build ..."
+            f"languages: no item has a name in {scope.languages[0]!r}, taken for the language of {scope.wiki}, though "
+            "some have English ones. A home keeps its languages, so choose them: TEMPKB_LANGUAGES=en tempkb build ..."
         )
 
 
@@ -226,11 +215,12 @@ def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report
         for file in dump.entities:
             progress, tally = Progress(), Tally()
             report.tallies[file.path.name] = tally
-            entities = read_entities(file.path, scope.languages, wanted, tally, progress)
+            languages = tuple(dict.fromkeys((*scope.languages, "en")))
+            entities = read_entities(file.path, languages, wanted, tally, progress)
             for number, entity in enumerate(entities):
                 if not number % _REPORT_EVERY:
                     meter.at(before + progress.done)
-                report.has_names = report.has_names or bool(entity.labels)
+                report.named_in.update(entity.labels)
                 if seen.again(entity.id):
                     report.n_repeated += 1
                     continue

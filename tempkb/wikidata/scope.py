@@ -14,7 +14,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.tables import MANIFEST
 from tempkb.titles import Site
-from tempkb.wikitext.wikis import guessed_language, label_language
+from tempkb.wikitext.wikis import label_language
 
 ANY_LANGUAGE = "mul"
 
@@ -75,9 +75,5 @@ def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
 
 
 def language_of_wiki(settings: Settings) -> str:
-    """Return the language of a wiki's texts and names, as Wikidata's code; English for simplewiki and commonswiki.
-
-    If the wiki is not one of Wikimedia's, it is the first of the languages with which its Wikidata is read.
-    """
-    site = Site(settings.wiki or "")
-    return label_language(site) or (*settings.languages, guessed_language(site))[0]
+    """Return the language of a wiki's texts and names; if its name tells none, the first in which names are kept."""
+    return label_language(Site(settings.wiki or "", language=(*settings.languages, "")[0]))

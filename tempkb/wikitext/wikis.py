@@ -40,38 +40,17 @@ def words_of(language: str) -> str:
     return language if language != "simple" and language in words_table()["languages"] else "en"
 
 
-def label_language(site: Site) -> str | None:
-    """Return Wikidata's code for the language of one of Wikimedia's wikis, by its database name; None for other names.
+def label_language(site: Site) -> str:
+    """Return Wikidata's code for the language of a wiki.
 
-    >>> label_language(Site("nowiki")), label_language(Site("dewiktionary")), label_language(Site("mycompany"))
-    ('nb', 'de', None)
+    The database name tells it for Wikimedia's wikis, and what the dump states for all others. If it states none, it is
+    the code in the name, and English without one.
+
+    >>> label_language(Site("nowiki")), label_language(Site("xyzwiki")), label_language(Site("commonswiki"))
+    ('nb', 'xyz', 'en')
     """
-    code = label_code(language_of(site))
-    return code if code in label_languages() else None
-
-
-@cache
-def label_languages() -> tuple[str, ...]:
-    """Return Wikidata's codes for the languages of Wikimedia's wikis."""
-    table = words_table()
-    return tuple(dict.fromkeys(label_code(code) for code in (*table["languages"], *table["newer_languages"])))
-
-
-def label_code(language: str) -> str:
-    """Return Wikidata's code for a language by MediaWiki's code.
-
-    >>> label_code("zh-yue"), label_code("nds-nl")
-    ('yue', 'nds-nl')
-    """
-    code: str = words_table()["label_languages"].get(language, language)
-    return code
-
-
-def guessed_language(site: Site) -> str:
-    """Return the code in the name of a wiki that neither Wikimedia nor its dumps tell of; English if it has none.
-
-    >>> guessed_language(Site("xyzwiki")), guessed_language(Site("commonswiki"))
-    ('xyz', 'en')
-    """
-    code = language_of(site)
-    return code if _CODE.fullmatch(code) else "en"
+    table, code = words_table(), language_of(site)
+    if code not in table["languages"] and code not in table["newer_languages"]:
+        code = site.language or (code if _CODE.fullmatch(code) else "en")
+    own: str = table["label_languages"].get(code, code)
+    return own
