@@ -39,7 +39,7 @@ def look_at(path: Path, kind: str, seen: Counter[str] | None = None) -> Site | N
 
     Args:
         kind: `history`, `entities`, or the name of an SQL table.
-        seen: what is seen of a history, added to what was seen of a dump's other files, for `refuse_no_history`.
+        seen: counts, for `refuse_no_history`, what a history begins with; of several files together.
 
     Returns:
         the wiki as the header of a history describes it; None for other files.
@@ -64,26 +64,27 @@ def refuse_no_history(paths: Sequence[Path], seen: Counter[str]) -> None:
         seen: what `look_at` saw of them all.
 
     Raises:
-        SourceError: no page has a second revision, and so many begin with one that has a parent, or are called current,
-            that it is no young wiki; or no revision has its text.
+        SourceError: no page has a second revision, and more begin with one that has a parent than in a young wiki, or
+            the files are called current; or no revision has its text.
     """
-    pages, later, found = seen["pages"], seen["pages that begin with a parent"], ""
+    n_pages, n_later, n_bare = (seen[one] for one in ("pages", "pages that begin with a parent", "without text"))
+    is_many = n_later >= _MANY_PAGES or n_later > n_pages * _SHARE_OF_CURRENT
     is_called_current = any(_CALLED_CURRENT.search(path.name) for path in paths)
-    is_beyond_doubt = later >= _MANY_PAGES or (is_called_current and (later or pages >= _MANY_PAGES))
-    if not seen["second revisions"] and (is_beyond_doubt or later > pages * _SHARE_OF_CURRENT):
+    if not seen["second revisions"] and (is_many or (is_called_current and (n_later or n_pages >= _MANY_PAGES))):
         found = (
-            f"holds current revisions only: none of {counted(pages, 'page')} has a second one, and {later:,} have one "
-            "with a parent, which so was not the page's first"
+            f"holds current revisions only: none of {counted(n_pages, 'page')} has a second one, and {n_later:,} begin "
+            "with one that has a parent"
         )
-    elif seen["revisions without their text"] and not seen["texts"]:
-        found = f"is a stub: none of {counted(seen['revisions without their text'], 'revision')} has its text"
-    if found:
-        match = _WIKI_AND_DAY.match(paths[0].name)
-        wanted = f"{match[1]}{match[2].replace('-', '')}-pages-meta-history*.xml*" if match else "FILE"
-        raise SourceError(
-            f"{paths[0].name} {found}; expected the whole history with its texts, which Wikimedia calls "
-            f"pages-meta-history. Take that: tempkb build --dump {wanted}"
-        )
+    elif n_bare and not seen["texts"]:
+        found = f"is a stub: none of {counted(n_bare, 'revision')} has its text"
+    else:
+        return
+    match = _WIKI_AND_DAY.match(paths[0].name)
+    wanted = f"{match[1]}{match[2].replace('-', '')}-pages-meta-history*.xml*" if match else "FILE"
+    raise SourceError(
+        f"{paths[0].name}: {found}; expected the history of every page with its texts, which Wikimedia calls "
+        f"pages-meta-history. Take that: tempkb build --dump {wanted}"
+    )
 
 
 def no_page_in(path: Path, damages: Sequence[Damage]) -> SourceError:
@@ -134,7 +135,7 @@ def _count_revisions(stream: PageStream, seen: Counter[str]) -> None:
     for number, revision in enumerate(stream.revisions()):
         seen["second revisions" if number else "pages"] += 1
         seen["pages that begin with a parent"] += not number and bool(revision.parent_id)
-        seen["revisions without their text"] += revision.state is TextState.ABSENT
+        seen["without text"] += revision.state is TextState.ABSENT
         seen["texts"] += revision.state is TextState.PRESENT
 
 

@@ -17,7 +17,10 @@ def write_namespaces(store: Store, dump: Dump) -> Version:
     """Write the namespaces from the header of the dump's first history file."""
     import pyarrow as pa
 
-    first, site = dump.history[0], header_of(dump)
+    first = dump.history[0]
+    pieces = open_dump(first.path)
+    with contextlib.closing(pieces):
+        site = PageStream(pieces, first.path.name).site
     rows = [
         {
             "wiki": dump.wiki,
@@ -30,13 +33,6 @@ def write_namespaces(store: Store, dump: Dump) -> Version:
     ]
     provenance = Provenance({first.path.name: first.sha256}, {"dump_id": dump.dump_id})
     return store.write(NAMESPACES, dump.dump_id, [pa.Table.from_pylist(rows, NAMESPACES.schema)], provenance)
-
-
-def header_of(dump: Dump) -> Site:
-    """Return the wiki as the header of the dump's first history file describes it."""
-    pieces = open_dump(dump.history[0].path)
-    with contextlib.closing(pieces):
-        return PageStream(pieces, dump.history[0].path.name).site
 
 
 def read_site(store: Store, dump_id: str) -> Site:

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.files import Progress
+from tempkb.dumps.looking import look_at
+from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.registration import describe_files
-from tempkb.dumps.sites import header_of
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.progress import Meter
 from tempkb.errors import SettingsError, SourceError
@@ -150,9 +151,10 @@ def _in_own_language(home: Home) -> Home:
     """Return a home that keeps names in the wiki's language unless others were chosen."""
     if home.settings.languages:
         return home
-    dumps = (one for one in find_dumps(home.dumps) if one.wiki == home.wiki and one.history and not one.flaws)
-    stated = next((header_of(one).language for one in dumps if one.history[0].path.is_file()), "")
-    own = label_language(Site(home.wiki, language=stated))
+    found = (one for one in find_dumps(home.dumps) if one.wiki == home.wiki and not one.flaws)
+    paths = (file.path for one in found for file in one.history if file.path.is_file())
+    header = next((look_at(path, HISTORY) for path in paths), None)
+    own = label_language(Site(home.wiki, language=header.language if header else ""))
     return replace(home, settings=home.settings.model_copy(update={"languages": (own,)}))
 
 
@@ -161,8 +163,9 @@ def _refuse_nameless(store: Store, scope: Scope, report: Report) -> None:
     is_new = not store.lake.partitions(WIKIDATA_ENTITIES.name)
     if is_new and report.named_in == {"en"} and "en" not in scope.languages:
         raise SettingsError(
-            f"languages: no item has a name in {scope.languages[0]!r}, taken for the language of {scope.wiki}, though "
-            "some have English ones. A home keeps its languages, so choose them: TEMPKB_LANGUAGES=en tempkb build ..."
+            f"languages: no item has a name in {scope.languages[0]!r}, in which the home would keep the names of "
+            f"{scope.wiki}, though some have English ones. It keeps its languages for good, so choose others, by "
+            "Wikidata's codes: TEMPKB_LANGUAGES=en tempkb build ..."
         )
 
 

@@ -43,8 +43,8 @@ def words_of(language: str) -> str:
 def label_language(site: Site) -> str:
     """Return Wikidata's code for the language of a wiki.
 
-    The database name tells it for Wikimedia's wikis, and what the dump states for all others. If it states none, it is
-    the code in the name, and English without one.
+    The database names of Wikimedia's wikis tell it. Of others it is what the dump states, else a code in the name, else
+    English.
 
     >>> label_language(Site("nowiki")), label_language(Site("xyzwiki")), label_language(Site("commonswiki"))
     ('nb', 'xyz', 'en')
@@ -52,5 +52,5 @@ def label_language(site: Site) -> str:
     table, code = words_table(), language_of(site)
     if code not in table["languages"] and code not in table["newer_languages"]:
         code = site.language or (code if _CODE.fullmatch(code) else "en")
-    own: str = table["label_languages"].get(code, code)
-    return own
+    names: dict[str, str] = dict(pair.split() for pair in table["label_languages"])
+    return names.get(code, code)
