@@ -71,14 +71,12 @@ def _refuse_absent(store: Store, table: str, equal: Mapping[str, Any]) -> None:
         if asked not in built:
             raise unbuilt_cut(table, asked, built)
     for column in _MADE_FOR & equal.keys():
-        rows = store.ask(f"SELECT DISTINCT {column} AS name FROM {table} WHERE name IS NOT NULL ORDER BY name", table)
-        held = [str(row["name"]) for row in rows]
+        rows = store.ask(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY ALL", table)
+        held = [str(row[column]) for row in rows]
         # What was made and has no rows is in the partitions' names only.
         if str(equal[column]) not in {*held, *(part for key in keys for part in _PARTS.split(key))}:
             there = ", ".join(held[-_SHOWN:]) or "none"
-            raise SettingsError(
-                f"{column} {str(equal[column])!r}: {table} has nothing of it; the last that it has: {there}"
-            )
+            raise SettingsError(f"{column} {equal[column]}: {table} has nothing of it; the last that it has: {there}")
 
 
 def built_cuts(store: Store, table: str) -> list[date]:

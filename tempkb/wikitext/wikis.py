@@ -8,6 +8,7 @@ from typing import Any
 
 from tempkb.titles import Site
 
+_PROJECT = re.compile(r"(?<=.)(wik(tionary|ibooks|inews|iquote|isource|iversity|ivoyage)|wiki)$")
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
 
 
@@ -19,20 +20,7 @@ def words_table() -> dict[str, Any]:
 
 def language_of(site: Site) -> str:
     """Return the language of a wiki, by its database name: dewiki is de, simplewiki simple, commonswiki commons."""
-    name = site.dbname or "enwiki"
-    for ending in (
-        "wiktionary",
-        "wikibooks",
-        "wikinews",
-        "wikiquote",
-        "wikisource",
-        "wikiversity",
-        "wikivoyage",
-        "wiki",
-    ):
-        if name.endswith(ending) and name != ending:
-            return name.removesuffix(ending).replace("_", "-")
-    return name
+    return _PROJECT.sub("", site.dbname or "enwiki").replace("_", "-")
 
 
 def words_of(language: str) -> str:
