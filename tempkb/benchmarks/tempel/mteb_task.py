@@ -131,8 +131,8 @@ _TAGS: Mapping[str, str] = dict(pair.split(":") for pair in _TAGS_IN_WORDS.split
 def language_tag(language: str) -> str:
     """Return a wiki's language as MTEB names languages: ISO 639-3 and ISO 15924, by Wikidata's code.
 
-    >>> language_tag("de"), language_tag("xx")
-    ('deu-Latn', 'und-Zyyy')
+    >>> language_tag("nb"), language_tag("yue"), language_tag("xx")
+    ('nob-Latn', 'yue-Hant', 'und-Zyyy')
     """
     return _TAGS.get(language, _UNKNOWN)
 
