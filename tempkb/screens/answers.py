@@ -72,6 +72,8 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
             f"answers: found no answers of a model {model!r}; there: {', '.join(asked) or 'none'}. Let it answer: "
             f"tempkb generate {model}"
         )
+    if not store.lake.partitions(JUDGED_CHANGES.name):
+        raise SettingsError(f"answers: those of {model} were not judged yet; judge them: tempkb results")
     conditions = _conditions(model, request, "window_start")
     changes = read_changes(store, [*conditions, *_of_kind(request.kind)], request.limit)
     items = None if request.kind else read_items(store, conditions, request.limit)
