@@ -7,7 +7,7 @@ from tempkb.models.tables import MODELS
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.sql_estimates.aggregates import ALL as EVERY
 from tempkb.sql_estimates.aggregates import pooled
-from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, estimates
+from tempkb.sql_estimates.clustered_sql import FRACTION, SHARE, estimates
 from tempkb.store.quoting import literal
 from tempkb.store.tables import Column, Family, Rule, Table, View
 from tempkb.store.types import DATE, FLOAT64, INT32, STRING, list_of
@@ -114,7 +114,7 @@ JUDGED_CHANGES = Table(
 
 _OF = "release, model, decoder, split, window_start"
 _SHARE_OF_ITEMS, _MEAN_OF_ITEMS = (
-    f"'metric': '{metric}', 'form': '{form}'" for metric, form in (("share of items", SHARE), ("mean of items", MEAN))
+    f"'metric': '{metric}', 'form': '{form}'" for metric, form in (("share of items", SHARE), ("mean of items", FRACTION))
 )
 _MEASURED = ", ".join(
     f"{{'aggregate': {literal(name)}, 'value': {name}, "
@@ -134,7 +134,7 @@ _SUMS_OF_ANSWERS = f"""
     FROM summed
     UNION ALL BY NAME
     -- Each entity with the same weight.
-    SELECT * REPLACE ('recall_at_10_by_entity' AS aggregate, 'mean of entities' AS metric, '{MEAN}' AS form, 1 AS n,
+    SELECT * REPLACE ('recall_at_10_by_entity' AS aggregate, 'mean of entities' AS metric, '{FRACTION}' AS form, 1 AS n,
                       s / n AS s)
     FROM summed WHERE aggregate = 'recall_at_10'
 """
@@ -186,20 +186,29 @@ NAMES_BY_WINDOW = View(
 )
 
 _RANKS = (1, 10, 20, 50, 100)
-_AT = ", ".join(f"{{'aggregate': 'precision_at_{k}', 'value': (rank <= {k})::INTEGER::DOUBLE}}" for k in _RANKS)
+_AT = ", ".join(
+    f"{{'aggregate': 'precision_at_{k}', 'metric': 'share of queries', 'form': '{SHARE}', "
+    f"'value': (rank <= {k})::INTEGER::DOUBLE}}"
+    for k in _RANKS
+)
+_MRR = f"""{{'aggregate': 'mrr_at_100', 'metric': 'mean of queries', 'form': '{FRACTION}',
+    'value': CASE WHEN rank <= 100 THEN 1 / rank ELSE 0 END}}"""
+_QUERIES = tuple(one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries)
+_LATER_WORDINGS = " UNION ALL ".join(
+    f"SELECT release, query_id AS item_id FROM {name} WHERE template_no > 1" for name in _QUERIES
+)
 _SUMS_OF_RANKS = f"""
-    SELECT release, model, scorer, split, window_start, variant, 'mean of queries' AS metric, aggregate,
-           '{MEAN}' AS form, cluster_id AS cluster,
+    SELECT release, model, scorer, split, window_start, variant, metric, aggregate, form, cluster_id AS cluster,
            count(*) AS n, sum(value) AS s, count(*) AS items
     FROM (
         SELECT release, model, scorer, split, window_start, variant, cluster_id,
-               unnest([{_AT}, {{'aggregate': 'mrr_at_100', 'value': CASE WHEN rank <= 100 THEN 1 / rank ELSE 0 END}}],
-                      max_depth := 2)
+               unnest([{_AT}, {_MRR}], max_depth := 2)
         FROM (
             -- Of several right answers the best counts.
             SELECT f.release, f.model, f.scorer, f.split, f.window_start, f.variant, f.cluster_id, f.item_id,
                    min(s.rank) AS rank
             FROM fact_scores AS f JOIN {PROMPT_SCORES.name} AS s USING (model, scorer, prompt_id)
+            ANTI JOIN ({_LATER_WORDINGS}) AS later ON later.release = f.release AND later.item_id = f.item_id
             WHERE s.rank IS NOT NULL AND f.role = 'current' GROUP BY ALL
         )
     ) GROUP BY ALL
@@ -210,7 +219,8 @@ TOKEN_RANKS = View(
     meaning="Where right answers of one token stand in the vocabulary, by window (null: all windows) and split (all: "
     "all splits), with standard errors by subject: precision_at_1, 10, 20, 50 and 100 (the share of queries of which a "
     "right answer is among the first k) and mrr_at_100 (the mean of 1 / rank, zero from 101 on), as DynamicTempLAMA "
-    "measures them. Asked for by tempkb score --scorer probing; names of several tokens do not count.",
+    "measures them. Asked for by tempkb score --scorer probing; names of several tokens do not count, and of a "
+    "relation with several templates only the first does.",
     query=estimates(
         pooled(
             _SUMS_OF_RANKS,
@@ -220,6 +230,7 @@ TOKEN_RANKS = View(
         ("release", "model", "scorer", "variant", "split", "window_start", "metric", "aggregate"),
     ),
     needs=("fact_scores", PROMPT_SCORES.name),
+    optional=_QUERIES,
 )
 
 TABLES = (JUDGED_ANSWERS, JUDGED_CHANGES)

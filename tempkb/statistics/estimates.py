@@ -51,6 +51,15 @@ class Estimate:
             self.standard_error
         )
 
+    def within(self, least: float, most: float) -> "Estimate":
+        """Return the same with its interval cut at the least and the largest value that are possible.
+
+        It still contains the value, which rounding may leave just outside of these.
+        """
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=min(max(self.low, least), self.value), high=max(min(self.high, most), self.value))
+
     @property
     def reason(self) -> str | None:
         """Why there is no interval, in one sentence; None where there is one."""

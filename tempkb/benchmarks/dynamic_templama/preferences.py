@@ -12,7 +12,7 @@ from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING
 from tempkb.benchmarks.reading import MODELS, SCORES
 from tempkb.sql_estimates.aggregates import ALL, end_of_window, pooled
-from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, Measure, estimates
+from tempkb.sql_estimates.clustered_sql import DIFFERENCE, LOG_PROB, MEAN, SHARE, Measure, estimates
 from tempkb.store.quoting import literal
 from tempkb.store.tables import View
 
@@ -91,7 +91,7 @@ _AGGREGATES = (
         f"({_ADDED} > 0)::INTEGER - ({_CONTROL_ADDED} > 0)::INTEGER",
         _BOTH,
         "difference of shares",
-        MEAN,
+        DIFFERENCE,
     ),
     Aggregate("log_prob_new_minus_old", _RAW, _RAW, "nats", MEAN),
     Aggregate("log_prob_new_minus_old_per_character", _BY_CHARACTER, _BY_CHARACTER, "nats per character", MEAN),
@@ -183,8 +183,9 @@ _SUMS_OF_OBJECTS = f"""
         SELECT release, model, scorer, split, window_start, metric, cluster, {_MEANS}
         FROM measured GROUP BY release, model, scorer, split, window_start, metric, cluster
     )
-    SELECT release, model, scorer, split, window_start, metric, cluster, a.aggregate, '{MEAN}' AS form, 1 AS n, a.s,
-           a.items
+    SELECT release, model, scorer, split, window_start, metric, cluster, a.aggregate,
+           CASE WHEN metric = 'nats' AND NOT contains(a.aggregate, 'minus') THEN '{LOG_PROB}' ELSE '{MEAN}' END AS form,
+           1 AS n, a.s, a.items
     FROM (SELECT *, unnest({_BY_ROLE}) AS a FROM means) WHERE a.s IS NOT NULL
 """
 
