@@ -52,10 +52,7 @@ class Estimate:
         )
 
     def within(self, least: float, most: float) -> "Estimate":
-        """Return the same with its interval cut at the least and the largest value that are possible.
-
-        It still contains the value, which rounding may leave just outside of these.
-        """
+        """Return the same with its interval cut at what is possible; rounding may leave the value outside of that."""
         if self.low is None or self.high is None:
             return self
         return replace(self, low=min(max(self.low, least), self.value), high=max(min(self.high, most), self.value))

@@ -77,8 +77,8 @@ def weighted_sums(cells: Cells, weights: Floats, *, is_pooled: bool = False) -> 
     With psi_c = sum of weight * (s_c - mean * n_c) / N over the cells in which a cluster occurs, the variance by
     cluster is C/(C-1) * sum psi_c^2, so that items that several cells share are paired. Seeds are a random factor: for
     each training the sample variance of what its S seeds contribute, over S, is added, provided that all trainings
-    have several. Degrees of freedom are those of Satterthwaite. Intervals are cut at what the sum can be where all means
-    of positive weight are 0, or 1, and those of negative weight 1, or 0.
+    have several. Degrees of freedom are those of Satterthwaite. Intervals are cut at what the sum can be, where means
+    are 0 or 1.
 
     Args:
         cells: sums of items.
