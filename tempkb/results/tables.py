@@ -319,7 +319,7 @@ NIL_RESULTS = Table(
         Column(
             "model_cut",
             DATE,
-            "snapshot of its training, after which a pool should not be: of an earlier one it has read of absent "
+            "snapshot of its training, before which a pool should not be: of an earlier one it has read of absent "
             "entities; null if tempkb did not train it",
         ),
         Column("measure", STRING, "margin or top_score, as in nil_thresholds"),
