@@ -12,6 +12,7 @@ from tempkb.results.latex import escaped
 from tempkb.results.questions import Scored
 from tempkb.results.reading import read_windows
 from tempkb.results.tables import ALL, KNOWLEDGE
+from tempkb.statistics import Estimate
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
@@ -115,6 +116,11 @@ def level_in_words(known: Known, items: Scored) -> str:
     level = known.level_of(items)
     show = _factor if known.is_factor else _percent
     return "" if level is None else _interval(level.value, level.low, level.high, show)
+
+
+def share_in_words(share: Estimate) -> str:
+    """Return a share with its interval, if there is one, in per cent."""
+    return _interval(share.value, share.low, share.high, _percent)
 
 
 def _interval(value: float | None, low: float | None, high: float | None, show: Any, sign: str = "") -> str:
