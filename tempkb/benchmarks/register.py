@@ -22,6 +22,7 @@ from tempkb.store.damage import POINTER, replace_whole
 from tempkb.store.lake import Lake, is_slug
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.memory import asking
+from tempkb.store.owned import own
 from tempkb.store.quoting import parquet
 from tempkb.store.tables import Family, Table
 
@@ -82,6 +83,7 @@ def alone(home: Home, name: str, what: str, patience: Patience | None = None) ->
         DesignError: another program still holds the lock.
     """
     path = entry_path(home, name)
+    own(home.path, path.parent)
     try:
         with locked(path.with_name(f".{name}.{what}.lock"), patience):
             yield
@@ -199,7 +201,7 @@ def benchmark_of(home: Home, name: str) -> str:
 
 def strike(home: Home, name: str) -> None:
     """Remove a release from the register."""
-    entry_path(home, name).unlink(missing_ok=True)
+    own(home.path, entry_path(home, name)).unlink(missing_ok=True)
 
 
 def is_registered(home: Home, name: str) -> bool:
@@ -277,7 +279,7 @@ def _requested(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:
     """Write an entry atomically."""
-    replace_whole(entry_path(home, name), json.dumps(entry, indent=1).encode() + b"\n")
+    replace_whole(own(home.path, entry_path(home, name)), json.dumps(entry, indent=1).encode() + b"\n")
 
 
 def told_by_table(home: Home, name: str) -> dict[str, Any] | None:

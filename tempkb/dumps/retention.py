@@ -1,6 +1,5 @@
 """Removing dumps from a home: which ones may be removed, and deleting their files."""
 
-import shutil
 import uuid
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.download import ARRIVING
 from tempkb.dumps.offers import CONTENT_HISTORY, WIKIDATA
 from tempkb.dumps.sums import NOTES, forget_sums
+from tempkb.store.owned import own, remove_tree
 
 _REMOVED = "_removed"
 
@@ -39,28 +39,31 @@ def remove_dump(root: Path, dump: Dump) -> int:
     For a named dump only the note of its paths is removed; its files stay.
     A folder is first moved out of the catalogue's sight in one step, so that a removal that is killed leaves nothing
     that could be taken for a dump.
+
+    Raises:
+        LinkError: one of the folders, or one on the way to it, is a link.
     """
+    bin_folder = own(root, root / _REMOVED)
+    folders = [own(root, base / place) for place in _places_of(dump) for base in (root, root / ARRIVING)]
     for file in dump.files:
         forget_sums(file.path, root / NOTES)
     if dump.is_named:
-        (root / "named" / f"{dump.dump_id}.json").unlink(missing_ok=True)
+        own(root, root / "named" / f"{dump.dump_id}.json").unlink(missing_ok=True)
         return 0
-    bin_folder = root / _REMOVED
     freed = 0
-    for place in _places_of(dump):
-        for folder in (root / place, root / ARRIVING / place):
-            if folder.is_dir():
-                freed += sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-                bin_folder.mkdir(exist_ok=True)
-                folder.rename(bin_folder / uuid.uuid4().hex)
-                _remove_empty(root, folder.parent)
+    for folder in folders:
+        if folder.is_dir():
+            freed += sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+            bin_folder.mkdir(exist_ok=True)
+            folder.rename(bin_folder / uuid.uuid4().hex)
+            _remove_empty(root, folder.parent)
     empty_bin(root)
     return freed
 
 
 def empty_bin(root: Path) -> None:
     """Delete the folders that removals have moved aside, including those of a removal that was killed."""
-    shutil.rmtree(root / _REMOVED, ignore_errors=True)
+    remove_tree(root, root / _REMOVED, may_fail=True)
 
 
 def _places_of(dump: Dump) -> list[str]:

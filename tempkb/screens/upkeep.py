@@ -48,6 +48,9 @@ def collect_garbage() -> None:
     _tell_lost(store)
     if held_back := store.database.held_back():
         tell(held_back)
+    for path in store.lake.strangers():
+        what = f"a link to {path.readlink()}" if path.is_symlink() else "a folder of other content"
+        tell(f"left as it is: {path}: found {what}; expected only what tempkb wrote")
     say(f"{counted(len(removed), 'folder')} removed.")
     aside = store.lake.set_aside_folders()
     if aside:
