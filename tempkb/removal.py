@@ -14,7 +14,7 @@ from typing import Any
 
 from tempkb.benchmarks.register import entry_path, keys_of_release, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
-from tempkb.dumps.retention import empty_bin, remove_dump
+from tempkb.dumps.retention import empty_bin, folders_of, remove_dump
 from tempkb.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.generations.kind import KINDS
 from tempkb.linking.known import known_linkers
@@ -193,6 +193,8 @@ def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: 
         own_tree(store.home.path, path)
     for place in removal.partitions:
         store.lake.own_folder(*place)
+    for dump in removal.dumps:
+        folders_of(store.home.dumps, dump)
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(store.lake.resumable(name)) for name in removal.drafts]
         forget()

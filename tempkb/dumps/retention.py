@@ -39,12 +39,8 @@ def remove_dump(root: Path, dump: Dump) -> int:
     For a named dump only the note of its paths is removed; its files stay.
     A folder is first moved out of the catalogue's sight in one step, so that a removal that is killed leaves nothing
     that could be taken for a dump.
-
-    Raises:
-        LinkError: one of the folders, or one on the way to it, is a link.
     """
-    bin_folder = own(root, root / _REMOVED)
-    folders = [own(root, base / place) for place in _places_of(dump) for base in (root, root / ARRIVING)]
+    bin_folder, folders = own(root, root / _REMOVED), folders_of(root, dump)
     for file in dump.files:
         forget_sums(file.path, root / NOTES)
     if dump.is_named:
@@ -59,6 +55,11 @@ def remove_dump(root: Path, dump: Dump) -> int:
             _remove_empty(root, folder.parent)
     empty_bin(root)
     return freed
+
+
+def folders_of(root: Path, dump: Dump) -> list[Path]:
+    """Return the folders in which files of a dump may lie, or arrive; raise a LinkError where one is behind a link."""
+    return [own(root, base / place) for place in _places_of(dump) for base in (root, root / ARRIVING)]
 
 
 def empty_bin(root: Path) -> None:

@@ -440,7 +440,7 @@ class Lake:
         """Return the keys of partitions that have a copy of their pointer, so were built and not removed."""
         folder = self.root / NOTES / HELD / table
         names = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - thousands of names, and only these
-        return {name for name in names if not name.endswith(".draft")}
+        return {name for name in names if is_slug(name) and not name.endswith(".draft")}
 
     def _held(self, table: str, partition: str) -> Fault | None:
         """Return the fault of a partition without a pointer; None if it was never built, or was removed."""
@@ -478,9 +478,9 @@ class Lake:
         return sorted((self.root / _DAMAGED).glob("*/*/*"))
 
     @contextlib.contextmanager
-    def partition_lock(self, table: str, partition: str) -> Iterator[None]:
-        """Hold the lock of a partition for a read-modify-write."""
-        with locked(self.own_folder(table, partition) / ".lock"):
+    def partition_lock(self, table: str, partition: str, work: str = "") -> Iterator[None]:
+        """Hold the lock of a partition for a read-modify-write, or for some work that ends with one."""
+        with locked(self.own_folder(table, partition) / f".{work or 'lock'}"):
             yield
 
     @contextlib.contextmanager
