@@ -16,10 +16,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tempkb.errors import DesignError
+from tempkb.errors import ContractError, DesignError
 from tempkb.settings import Home
 from tempkb.store.damage import POINTER, replace_whole
-from tempkb.store.lake import Lake, is_slug
+from tempkb.store.lake import Lake, Version, is_slug
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.memory import asking
 from tempkb.store.owned import own
@@ -240,6 +240,25 @@ def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     if table.partitioned_by == "release":
         return [name] if lake.current(table.name, name) else []
     return keys_of_release(lake.partitions(table.name), table, name)
+
+
+def need_version(home: Home, table: Table, name: str, cut: date) -> Version:
+    """Return the current version of a release's table at a cut.
+
+    Raises:
+        ContractError: there is none; the message says whether it was lost to damage, removed, or never built.
+    """
+    lake, partition = Lake(home.lake), partition_of(name, cut)
+    version, fault = lake.examine(table.name, partition)
+    if version is not None and fault is None:
+        return version
+    if fault is not None or partition in lake.lost(table.name):
+        why = f"was lost to damage; build it again: tempkb release finish {name}"
+    elif is_at_work(home, name) or name not in release_names(home):
+        why = "was removed meanwhile, or is being removed or built; wait for that, then type the same again"
+    else:
+        why = f"is not built; build it: tempkb release finish {name}"
+    raise ContractError(f"{table.name} of {name} at {cut} {why}")
 
 
 def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
