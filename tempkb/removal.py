@@ -7,6 +7,7 @@ shared by all windows, so they are kept.
 
 import contextlib
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,8 @@ from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.windows import Window
+
+_LITTLE = 1 << 20  # bytes, of which Dagster needs some to forget something
 
 
 @dataclass
@@ -195,6 +198,18 @@ def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: 
         store.lake.own_folder(*place)
     for dump in removal.dumps:
         folders_of(store.home.dumps, dump)
+    if shutil.disk_usage(store.home.path).free < _LITTLE:
+        # Neither DuckDB nor Dagster can be changed before there is room.
+        freed = _remove(store, removal, lambda: None)
+        store.collect_garbage()
+        forget()
+        return freed
+    freed = _remove(store, removal, forget)
+    store.publish()
+    return freed
+
+
+def _remove(store: Store, removal: Removal, forget: Callable[[], None]) -> int:
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(store.lake.resumable(name)) for name in removal.drafts]
         forget()
@@ -216,7 +231,6 @@ def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: 
     freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)
     # Also what an interrupted removal has left.
     empty_bin(store.home.dumps)
-    store.publish()
     return freed
 
 

@@ -245,11 +245,17 @@ class Store:
     def collect_garbage(self) -> list[Path]:
         """Publish what is pending, then remove all versions and drafts that nothing uses any more.
 
-        What views name is in use, also those of a DuckDB file that was replaced while somebody has it open.
+        What views name is in use, also those of a DuckDB file that was replaced while somebody has it open. Only on a
+        full disk, where no view can be changed and nothing else is to be had, what is no longer current goes first.
         """
-        self.publish(now=True)
+        publication = self.publish(now=True)
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
-            return self.lake.collect_garbage(self.database.shown_versions())
+            removed = self.lake.collect_garbage(self.database.shown_versions())
+            if publication.no_room and not removed:
+                removed = self.lake.collect_garbage(set())
+        if publication.no_room:
+            self.publish(now=True)
+        return removed
 
     def ask(self, query: str, *names: str) -> list[dict[str, Any]]:
         """Return the rows of a query over the lake's files."""
