@@ -581,7 +581,7 @@ class Lake:
     def strangers(self) -> list[Path]:
         """Return what lies among drafts or versions and is not tempkb's by name and content, and all links; sorted."""
         versions = (folder for partition in self._partition_folders() for folder in real_folders(partition))
-        drafts = (one for one in self._staging_folders() if not (one / ".alive").exists() and not _is_alive(one))
+        drafts = (one for one in self._staging_folders() if not (one / ".alive").exists() and any(one.glob("*")))
         return sorted([*links_in(self.root), *drafts, *(one for one in versions if not _is_version(one))])
 
     def _remove_old_versions(self, table: str, partition: Path, shown: set[str]) -> list[Path]:

@@ -532,7 +532,9 @@ def test_what_is_not_there_is_said(store, encoder):
     ):
         link(store, cuts=(A, date(2024, 1, 1)))
     store.lake.remove(ENTITY_TEXTS.name, f"r.{B}")
-    with pytest.raises(ContractError, match=f"entity_texts of r at {B} is not built; build it: tempkb release finish r"):
+    with pytest.raises(
+        ContractError, match=f"entity_texts of r at {B} is not built; build it: tempkb release finish r"
+    ):
         link(store)
     store.lake.remove(TEMPEL_ENTITIES.name, f"r.{B}")
     with pytest.raises(ContractError, match=f"tempel_entities of r at {B} is not built"):
