@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tempkb.errors import SettingsError
 from tempkb.store.locks import passing_lock
-from tempkb.store.owned import remove_tree
+from tempkb.store.owned import own, remove_tree
 
 SUMS = "SHA256SUMS"
 
@@ -96,12 +96,14 @@ def export_folder(target: Path, kind: str, always: Collection[str]) -> Iterator[
 
     Raises:
         LockTimeoutError: another process writes to `target`.
+        LinkError: a link lies beside `target` where it is prepared.
         SettingsError: `target` is not of this kind, holds a file of somebody else, or cannot be a folder.
     """
     _refuse_no_folder(target)
     # Where a link leads: the folder is replaced there, and the link stays.
     place = target.resolve()
-    draft, former, lock = (place.with_name(f".{place.name}.{what}") for what in ("draft", "former", "lock"))
+    beside = (place.with_name(f".{place.name}.{what}") for what in ("draft", "former", "lock"))
+    draft, former, lock = (own(place.parent, path) for path in beside)
     with passing_lock(lock, f"{target}: another export writes this folder; wait for it, then type the same again"):
         _put_back(former, place)
         _refuse_others(target, kind, always)
