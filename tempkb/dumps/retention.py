@@ -69,7 +69,7 @@ def empty_bin(root: Path) -> None:
 
 def _places_of(dump: Dump) -> list[str]:
     """Return the places of a dump in all layouts, each a folder that holds nothing else."""
-    if dump.date is None:
+    if dump.date is None or dump.is_named:
         return []
     day = f"{dump.date:%Y%m%d}"
     of_entities = [f"{WIKIDATA}/entities/{day}"] if dump.wiki == WIKIDATA else []
