@@ -100,6 +100,32 @@ def test_a_dump_goes_with_its_own_tables_but_not_what_was_built_from_it(home):
     assert "--dump demowiki-20240101: no such dump" in done.stderr
 
 
+@pytest.mark.slow
+def test_commands_leave_what_lies_behind_links_and_name_it(home, tmp_path):
+    """Links where tempkb has folders of its own, to a folder that looks like them; a window is removed beside them."""
+    elsewhere = tmp_path / "elsewhere"
+    for place in ("2021-07-01/0123456789abcdef", "0123456789abcdef", "try-0000/x"):
+        (elsewhere / place).mkdir(parents=True)
+        for name in ("CURRENT", "part-00000.parquet", "notes.jsonl", ".alive"):
+            (elsewhere / place / name).write_text("mine")
+    before = {path: path.is_file() and path.read_bytes() for path in elsewhere.rglob("*")}
+    links = [home / "lake" / one for one in ("harvest", "mentions/1999-01-01", "_staging/x", "facts/mine")]
+    for link in links:
+        link.symlink_to(elsewhere)
+    commands = (("gc",), ("verify",), ("rm", "--window", "2021-07-01", "--yes"), ("gc",), ("build",), ("gc",))
+    for command in commands:
+        done = run_tempkb(home, *command, check=False)
+        assert {path: path.is_file() and path.read_bytes() for path in elsewhere.rglob("*")} == before, command
+        assert all(link.readlink() == elsewhere for link in links)
+        assert done.returncode == (1 if command == ("verify",) else 0), done.stderr
+        if command != ("build",):
+            said = (done.stdout + done.stderr).replace("\n", "")
+            assert all(f"{link}: found a link to {elsewhere}" in said for link in links), command
+    assert "2021-07-01" in partitions(home, "stable_snapshots")
+    for link in links:
+        link.unlink()
+
+
 def test_exactly_one_thing_is_named(home):
     for arguments in ([], ["--dump", "x", "--release", "y"]):
         done = run_tempkb(home, "rm", *arguments, "--yes", check=False)
