@@ -20,6 +20,7 @@ from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
 from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
 from tempkb.errors import SettingsError, SourceError
 from tempkb.store.damage import replace_whole
+from tempkb.store.owned import own
 from tempkb.values import is_wiki_name
 from tempkb.windows import Window, epoch_seconds, instant
 
@@ -278,7 +279,7 @@ def remember(root: Path, dump: Dump) -> None:
         "files": [{"path": str(file.path), "kind": file.kind} for file in dump.files],
     }
     # Several first builds may name the same files at the same time.
-    replace_whole(root / "named" / f"{dump.dump_id}.json", json.dumps(note, indent=1).encode() + b"\n")
+    replace_whole(own(root, root / "named" / f"{dump.dump_id}.json"), json.dumps(note, indent=1).encode() + b"\n")
 
 
 def serving_dump(dumps: Iterable[Dump], window: Window) -> Dump | None:

@@ -48,6 +48,7 @@ def collect_garbage() -> None:
     _tell_lost(store)
     if held_back := store.database.held_back():
         tell(held_back)
+    tell_strangers(store)
     say(f"{counted(len(removed), 'folder')} removed.")
     aside = store.lake.set_aside_folders()
     if aside:
@@ -65,6 +66,13 @@ def publish_held_back() -> None:
     store.publish(now=True)
     if held_back := store.database.held_back():
         tell(f"note: {held_back}")
+
+
+def tell_strangers(store: Store) -> None:
+    """Print what lies in the lake and is not tempkb's, which nobody deletes."""
+    for path in store.lake.strangers():
+        what = f"a link to {path.readlink()}" if path.is_symlink() else "a folder of other content"
+        tell(f"left as it is: {path}: found {what}; expected only what tempkb wrote")
 
 
 def _existing(patience: Patience | None = None) -> Store:

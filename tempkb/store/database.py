@@ -8,8 +8,10 @@ brings the partition in. Only that something is pending is noted, for `tempkb sq
 """
 
 import contextlib
+import errno
 import hashlib
 import itertools
+import os
 import re
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -84,6 +86,7 @@ _WRITTEN_MEANWHILE = (
     "of your own, is in"
 )
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
+_NO_ROOM = re.compile("|".join(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)))
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
 
 
@@ -105,6 +108,7 @@ class Publication:
         left: partitions that are still pending.
         damaged: partitions that were found damaged in the lake, in words; they count as absent.
         set_aside: message about a damaged DuckDB file that was moved away; empty if there was none.
+        no_room: was it prevented by a full disk?
     """
 
     done: int
@@ -112,6 +116,7 @@ class Publication:
     reason: str = ""
     damaged: tuple[str, ...] = ()
     set_aside: str = ""
+    no_room: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,8 @@ class Database:
     ) -> None:
         self.path, self._lake, self._tables, self._max_rows = path.absolute(), lake, tables, max_rows
         self._views = views
+        # What the mark should say, where the disk has no room for it.
+        self._unmarked = ""
 
     @contextlib.contextmanager
     def reading(self, patience: Patience | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -267,17 +274,27 @@ class Database:
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         begun = f"{uuid.uuid4()}\n{_BEGUN}"
-        replace_whole(self._mark, begun.encode())
         try:
+            replace_whole(self._mark, begun.encode())
             with locked(self.path.with_name(self.path.name + ".lock"), patience):
                 publication = self._publish_past_damage(patience, may_copy=may_copy)
         except DamagedDatabaseError as error:
             publication = Publication(0, len(self.pending()), str(error))
-        except (LockTimeoutError, DatabaseFileError, SwapError) as error:
-            publication = Publication(0, self._count_pending(), str(error))
+        except (LockTimeoutError, DatabaseFileError, SwapError, duckdb.Error, OSError) as error:
+            no_room = _NO_ROOM.search(str(error)) is not None
+            if isinstance(error, duckdb.Error | OSError) and not no_room:
+                raise
+            reason = "the disk is full; make room, then: tempkb publish" if no_room else str(error)
+            publication = Publication(0, self._count_pending(), reason, no_room=no_room)
+        self._unmarked = ""
         if publication.left:
             said = f"{self.path.name} was not brought up to date, so SQL may show older rows: {publication.reason}"
-            replace_whole(self._mark, f"\n{said}".encode())
+            try:
+                replace_whole(self._mark, f"\n{said}".encode())
+            except OSError:
+                if not publication.no_room:
+                    raise
+                self._unmarked = said
         elif self._marked() == begun:
             # Otherwise another process has left something pending meanwhile.
             self._mark.unlink(missing_ok=True)
@@ -285,7 +302,7 @@ class Database:
 
     def held_back(self) -> str:
         """Return what the last publication said of partitions that it left pending; empty if it left none."""
-        return self._marked().partition("\n")[2]
+        return self._unmarked or self._marked().partition("\n")[2]
 
     @property
     def _mark(self) -> Path:

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
+from tempkb.store.owned import LinkError
 from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Family, Table, View, by_name
@@ -163,7 +164,11 @@ class Store:
 
         A missing pointer is written again if that is enough.
         """
-        mended = [done for fault in self.faults() if (done := self.lake.mend(fault)) is not None]
+        mended = list[Mended]()
+        for fault in self.faults():
+            # What lies behind a link stays as it is; the link is named by whoever is to write there, `gc` and `verify`.
+            with suppress(LinkError):
+                mended += filter(None, [self.lake.mend(fault)])
         for done in mended:
             if not done.is_pointed and self.tables[done.fault.table].tells_of_a_run:
                 # Nothing can build it again, so nothing must wait for it.
@@ -240,11 +245,17 @@ class Store:
     def collect_garbage(self) -> list[Path]:
         """Publish what is pending, then remove all versions and drafts that nothing uses any more.
 
-        What views name is in use, also those of a DuckDB file that was replaced while somebody has it open.
+        What views name is in use, also those of a DuckDB file that was replaced while somebody has it open. Only on a
+        full disk, where no view can be changed and nothing else is to be had, what is no longer current goes first.
         """
-        self.publish(now=True)
+        publication = self.publish(now=True)
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
-            return self.lake.collect_garbage(self.database.shown_versions())
+            removed = self.lake.collect_garbage(self.database.shown_versions())
+            if publication.no_room and not removed:
+                removed = self.lake.collect_garbage(set())
+        if publication.no_room:
+            self.publish(now=True)
+        return removed
 
     def ask(self, query: str, *names: str) -> list[dict[str, Any]]:
         """Return the rows of a query over the lake's files."""

@@ -232,6 +232,8 @@ def test_strict_fails_with_one_clear_error_and_replaces_nothing(home_folder, tmp
     _, report, windows = build_files(path, strict=True, rebuild=True)
     assert set(report.bad) == {window.key for window in windows}
     assert "damaged at byte" in report.bad["2020-01-01"]
+    kept = "Fetch the file again (without the setting strict the complete pages before that place are kept)."
+    assert kept in report.bad["2020-01-01"]
     assert winners(store) == before
 
 
