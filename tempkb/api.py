@@ -1,6 +1,7 @@
 """tempkb for Python: read any table of a home as Arrow."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,19 @@ from tempkb.revisions.tables import REBUILD_CHANGES, STABLE_SNAPSHOTS
 from tempkb.rooms import TABLES, VIEWS
 from tempkb.settings import load_home
 from tempkb.store.locks import Patience
-from tempkb.store.store import Store, read_files
+from tempkb.store.store import Store
+from tempkb.store.tables import Family
 from tempkb.windows import nearest_days, parse_day, window_of_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_MADE_FOR = frozenset(("release", "model", "linker", "dump_id", "window_start"))
+_PARTS = re.compile(r"--|\.(?=\d{4}-\d\d-\d\d$)")
+_SHOWN = 10
+_COMMANDS = {Family.RESULT: "results"} | {
+    one: f"{one.value} --help" for one in (Family.RELEASE, Family.MODEL, Family.LINKER)
+}
 
 
 def open_store(patience: Patience | None = None) -> Store:
@@ -36,16 +45,38 @@ def read(table: str, **equal: Any) -> "pa.Table":
         equal: column name -> value, such as `cut="2021-01-01"`.
 
     Raises:
-        SettingsError: if there is no such table, column or comparable value, or nothing is built at the cut.
+        SettingsError: if there is no such home, table, column or comparable value, nothing of the table is built, or
+            nothing of the named cut, window, release, model, linker or dump.
     """
     store = open_store()
+    if not store.home.path.exists():
+        raise SettingsError(f"TEMPKB_HOME: {store.home.path}: no such folder; expected a home; build one: tempkb build")
     rows = store.read(table, **equal)
-    if not rows.num_rows and "cut" in equal and table in store.tables:
+    if not rows.num_rows and (table in store.tables or table in store.views):
+        _refuse_absent(store, table, equal)
+    return rows
+
+
+def _refuse_absent(store: Store, table: str, equal: Mapping[str, Any]) -> None:
+    """Raise an error if there is no row because what is asked for was never made."""
+    for need in store.views[table].needs if table in store.views else ():
+        _refuse_absent(store, need, {})
+    declared, keys = store.tables.get(table), store.lake.partitions(table)
+    if declared and not keys and not declared.tells_of_a_run:
+        command = _COMMANDS.get(declared.family, "build")
+        raise SettingsError(f"{table}: nothing of it is built yet; build it: tempkb {command}")
+    if declared and "cut" in equal:
         asked = equal["cut"] if isinstance(equal["cut"], date) else parse_day(str(equal["cut"]))
         built = built_cuts(store, table)
         if asked not in built:
             raise unbuilt_cut(table, asked, built)
-    return rows
+    for column in _MADE_FOR & equal.keys():
+        rows = store.ask(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY ALL", table)
+        held = [str(row[column]) for row in rows]
+        # What was made and has no rows is in the partitions' names only.
+        if str(equal[column]) not in {*held, *(part for key in keys for part in _PARTS.split(key))}:
+            there = ", ".join(held[-_SHOWN:]) or "none"
+            raise SettingsError(f"{column} {equal[column]}: {table} has nothing of it; the last that it has: {there}")
 
 
 def built_cuts(store: Store, table: str) -> list[date]:
@@ -56,10 +87,7 @@ def built_cuts(store: Store, table: str) -> list[date]:
         source = STABLE_SNAPSHOTS.name if table == REBUILD_CHANGES.name else table
         granularity = store.home.settings.granularity
         return [window_of_key(key, granularity).cut for key in store.lake.partitions(source)]
-    import pyarrow.compute as pc
-
-    rows = read_files(store.lake.files(table), ["cut"])
-    return sorted({day for some in rows for day in pc.unique(some["cut"]).to_pylist()})
+    return [row["cut"] for row in store.ask(f"SELECT DISTINCT cut FROM {table} ORDER BY cut", table)]
 
 
 def unbuilt_cut(table: str, asked: date, built: Sequence[date]) -> SettingsError:

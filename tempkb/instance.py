@@ -10,7 +10,6 @@ with one rename, and marks it; a marked storage is not looked at again.
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import sqlite3
@@ -28,6 +27,7 @@ from tempkb.settings import Home, load_home
 from tempkb.store.damage import replace_whole
 from tempkb.store.lake import Lake
 from tempkb.store.locks import Patience, is_alive, locked, try_lock
+from tempkb.store.owned import own, remove_tree
 
 _DAGSTER_YAML = """\
 # Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
@@ -129,6 +129,8 @@ def prepare_dagster(home: Home) -> None:
         TempkbError: the storage cannot be made.
     """
     cache = home.dagster / "cache"
+    for place in (home.dagster, *(home.dagster.iterdir() if home.dagster.is_dir() else ())):
+        own(home.path, place)
     # Hugging Face's cache, with gigabytes of models, stays the user's own.
     user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     os.environ.setdefault("HF_HOME", str(Path(user_cache) / "huggingface"))
@@ -206,8 +208,7 @@ def _ensure_whole(home: Home) -> None:
     is_new = not home.dagster.exists()
     # On the file system where it is to lie, so that moving it in is one rename.
     draft = home.dagster.with_name("dagster.draft") if is_new else home.dagster / "draft"
-    if draft.exists():
-        shutil.rmtree(draft)
+    remove_tree(home.path, draft)
     if is_new:
         _make(home, draft)
         _write(draft / "dagster.yaml", settings_for(home.dagster))
@@ -218,7 +219,7 @@ def _ensure_whole(home: Home) -> None:
     if broken:
         _make(home, draft)
         aside = _replace(home.dagster, draft, broken)
-        shutil.rmtree(draft)
+        remove_tree(home.path, draft)
         _tell(home, broken, aside)
     _finish(home.dagster, {})
     _mark(home.dagster)

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.register import keys_of_release, release_names, strike
+from tempkb.benchmarks.register import entry_path, keys_of_release, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
-from tempkb.dumps.retention import empty_bin, remove_dump
+from tempkb.dumps.retention import empty_bin, folders_of, remove_dump
 from tempkb.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.generations.kind import KINDS
 from tempkb.linking.known import known_linkers
+from tempkb.linking.mending import TRAINING
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, linker_of, parts_of
 from tempkb.linking.tables import drafts_of as linker_drafts_of
 from tempkb.models.tables import MODELS, NAME_PATTERN
@@ -26,10 +27,13 @@ from tempkb.planning.due import due_dumps
 from tempkb.revisions.losses import settle_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import drafts_of, model_of
+from tempkb.store.owned import own_tree, real_folders, remove_tree
 from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.windows import Window
+
+_LITTLE = 1 << 20  # bytes, of which Dagster needs some to forget something
 
 
 @dataclass
@@ -165,7 +169,10 @@ def of_linker(store: Store, name: str) -> Removal:
     # Its row is removed last: a name without a row is free for other files, to which no score must be left.
     found.sort(key=lambda one: one[0] == LINKERS.name)
     removal = Removal(found, drafts=[linker_drafts_of(name)], paths=paths)
-    if has_checkpoint:
+    has_row = any(one["checkpoint"] == f"{checkpoint.parent.name}/{name}" for one in _known_linkers(store))
+    if has_checkpoint and (checkpoint.is_symlink() or not (has_row or (checkpoint / TRAINING).is_file())):
+        removal.notes.append(f"{checkpoint} stays, since tempkb did not write it.")
+    elif has_checkpoint:
         removal.paths.append(checkpoint)
         removal.notes.append(f"Its checkpoint {checkpoint}, which was trained here, is deleted.")
     return removal
@@ -183,14 +190,32 @@ def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: 
 
     Raises:
         LockTimeoutError: a run works on drafts that are to be deleted; nothing is removed.
+        LinkError: a link lies where something is to be removed; nothing is removed.
     """
+    for path in (*removal.paths, *(entry_path(store.home, name) for name in removal.releases)):
+        own_tree(store.home.path, path)
+    for place in removal.partitions:
+        store.lake.own_folder(*place)
+    for dump in removal.dumps:
+        folders_of(store.home.dumps, dump)
+    if shutil.disk_usage(store.home.path).free < _LITTLE:
+        # Neither DuckDB nor Dagster can be changed before there is room.
+        freed = _remove(store, removal, lambda: None)
+        store.collect_garbage()
+        forget()
+        return freed
+    freed = _remove(store, removal, forget)
+    store.publish()
+    return freed
+
+
+def _remove(store: Store, removal: Removal, forget: Callable[[], None]) -> int:
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(store.lake.resumable(name)) for name in removal.drafts]
         forget()
         for drafts in held:
-            for kept in drafts.folder.iterdir():
-                if kept.is_dir():
-                    shutil.rmtree(kept)
+            for kept in real_folders(drafts.folder):
+                remove_tree(drafts.folder, kept)
             drafts.is_finished = True
         for table, partition in removal.partitions:
             store.lake.remove(table, partition)
@@ -202,11 +227,10 @@ def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: 
         forget_release(store.home.linkers, name)
         strike(store.home, name)
     for path in removal.paths:
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        remove_tree(store.home.path, path, TRAINING) if path.is_dir() else path.unlink(missing_ok=True)
     freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)
     # Also what an interrupted removal has left.
     empty_bin(store.home.dumps)
-    store.publish()
     return freed
 
 

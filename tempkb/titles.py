@@ -105,11 +105,12 @@ def decode_entities(target: str) -> str:
 
 @dataclass(frozen=True)
 class Site:
-    """A wiki according to `<siteinfo>`: its name, its namespaces and how it treats first letters."""
+    """A wiki according to its header: name, namespaces, how it treats first letters, code of its language."""
 
     dbname: str | None = None
     namespaces: Mapping[int, str] = field(default_factory=lambda: {0: "", **CANONICAL_NAMESPACES})
     case_sensitive: frozenset[int] = frozenset()
+    language: str = ""
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

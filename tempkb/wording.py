@@ -1,4 +1,10 @@
-"""Words and numbers that messages share: counts with their nouns, rounded numbers, p-values."""
+"""Words and numbers that messages and files share: counts with their nouns, rounded numbers, p-values, rows of CSV."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # how texts begin that spreadsheets compute, also in the forms of East Asia
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
@@ -44,3 +50,19 @@ def shortened(text: str, n: int) -> str:
     ('Every revision of e…', 'Every page')
     """
     return text if len(text) <= n else f"{text[: n - 1].rstrip()}…"
+
+
+def csv_of(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV, with `csv_cell`."""
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
+    return lines.getvalue()
+
+
+def csv_cell(value: object) -> object:
+    """Return a value as it is written in CSV: with an apostrophe before a text that spreadsheets take for a formula.
+
+    >>> csv_cell("=1+1"), csv_cell("1-1"), csv_cell(-0.5)
+    ("'=1+1", '1-1', -0.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -312,7 +312,7 @@ def publish(dump, **said):
 @pytest.mark.slow
 def test_verify_tells_a_dump_that_was_published_again_from_a_damaged_one(home):
     dump = next(home.glob("dumps/testwiki/*/*.xml"))
-    size, sums = dump.stat().st_size, known_sums(dump, None)
+    size, sums, before = dump.stat().st_size, known_sums(dump, None, ["sha256", "sha1"]), dump.read_bytes()
     publish(dump)
     assert typed("verify").output.startswith("All is well (")
     dump.write_bytes(dump.read_bytes().replace(b"without wings", b"with wings"))
@@ -325,6 +325,20 @@ def test_verify_tells_a_dump_that_was_published_again_from_a_damaged_one(home):
         "2021-01-01..2021-07-01. If nothing more is to be built from it: tempkb rm --dump testwiki-20210701"
     )
     assert lines[1].startswith("1 fault found (")
+    # A list that was altered is no reason to throw the file away.
+    for said in ({"sha1": "0" * 40}, {"size": size - 4}, {"size": 10 * size}):
+        dump.write_bytes(before)
+        publish(dump, **said)
+        lines = plain(typed("verify").output, home).splitlines()
+        gives = f"sha1:{said.get('sha1', sums['sha1'])}, {said.get('size', size)}"
+        assert lines[0] == (
+            f"testwiki-20210701, {dump}: is as tempkb has read it, with {size} bytes, but its publisher's list beside "
+            f"it gives {gives}: the list was altered, or the file was published again. Keep the file, and get the list "
+            f"again. {BY_HAND}"
+        )
+        assert lines[1].startswith("1 fault found (")
+    dump.write_bytes(before.replace(b"without wings", b"with wings"))
+    publish(dump)
     # Whatever the list says, other bytes than it gives are damage.
     dump.write_bytes(dump.read_bytes().replace(b"with wings", b"With wings"))
     assert ". Move it away: mv " in typed("verify").output

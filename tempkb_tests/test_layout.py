@@ -429,6 +429,17 @@ def test_rooms_behind_the_benchmarks_know_none_by_name():
     assert not {(path, name) for path in paths for name in imports(path) if name.startswith(named)}
 
 
+def test_only_one_module_deletes_trees():
+    """It follows no link and refuses what lies behind one."""
+    calls = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute | ast.alias) and "rmtree" in ast.unparse(node)
+    }
+    assert calls == {"store/owned.py"}
+
+
 def test_no_sentence_of_a_message_reads_as_a_command():
     for node in (one for path in PACKAGE.rglob("*.py") for one in ast.walk(ast.parse(path.read_text("utf-8")))):
         parts = node.values if isinstance(node, ast.JoinedStr) else [node]

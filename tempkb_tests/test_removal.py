@@ -5,6 +5,15 @@ import shutil
 
 import pytest
 
+from tempkb import removal
+from tempkb.api import open_store
+from tempkb.errors import SettingsError
+from tempkb.instance import prepare_dagster
+from tempkb.linking.linkers import train_linker
+from tempkb.linking.requests import linker_request
+from tempkb.removal import of_dump, of_linker, of_model, of_release, remove
+from tempkb.store.owned import LinkError
+from tempkb.store.said import Said, change_said
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.analysts import analyst, ask
@@ -93,7 +102,132 @@ def test_a_dump_goes_with_its_own_tables_but_not_what_was_built_from_it(home):
     assert "--dump demowiki-20240101: no such dump" in done.stderr
 
 
+@pytest.mark.slow
+def test_commands_leave_what_lies_behind_links_and_name_it(home, tmp_path):
+    """Links where tempkb has folders of its own, to a folder that looks like them; a window is removed beside them."""
+    elsewhere = tmp_path / "elsewhere"
+    for place in ("2021-07-01/0123456789abcdef", "0123456789abcdef", "try-0000/x"):
+        (elsewhere / place).mkdir(parents=True)
+        for name in ("CURRENT", "part-00000.parquet", "notes.jsonl", ".alive"):
+            (elsewhere / place / name).write_text("mine")
+    before = {path: path.is_file() and path.read_bytes() for path in elsewhere.rglob("*")}
+    links = [home / "lake" / one for one in ("harvest", "mentions/1999-01-01", "_staging/x", "facts/mine")]
+    for link in links:
+        link.symlink_to(elsewhere)
+    commands = (("gc",), ("verify",), ("rm", "--window", "2021-07-01", "--yes"), ("gc",), ("build",), ("gc",))
+    for command in commands:
+        done = run_tempkb(home, *command, check=False)
+        assert {path: path.is_file() and path.read_bytes() for path in elsewhere.rglob("*")} == before, command
+        assert all(link.readlink() == elsewhere for link in links)
+        assert done.returncode == (1 if command == ("verify",) else 0), done.stderr
+        if command != ("build",):
+            said = (done.stdout + done.stderr).replace("\n", "")
+            assert all(f"{link}: found a link to {elsewhere}" in said for link in links), command
+    assert "2021-07-01" in partitions(home, "stable_snapshots")
+    for link in links:
+        link.unlink()
+
+
 def test_exactly_one_thing_is_named(home):
     for arguments in ([], ["--dump", "x", "--release", "y"]):
         done = run_tempkb(home, "rm", *arguments, "--yes", check=False)
         assert "expected one of --window, --release, --dump, --model and --linker" in done.stderr
+
+
+@pytest.fixture
+def behind(home_folder, tmp_path):
+    """Moves something of a home to another place, where a link leads to it from then on; gives what lies there."""
+
+    def move(place):
+        elsewhere = tmp_path / "elsewhere"
+        (home_folder / place).rename(elsewhere)
+        (home_folder / place).symlink_to(elsewhere)
+        return lambda: sorted((path, path.is_file() and path.read_bytes()) for path in tmp_path.glob("elsewhere/**/*"))
+
+    return move
+
+
+@pytest.mark.parametrize("place", ["models", "models/mine.json"])
+def test_what_was_said_of_a_model_stays_behind_a_link(home_folder, behind, place):
+    store = open_store()
+    change_said(store.home.checkpoints, "mine", lambda _: Said({"checkpoint": "x"}))
+    there = behind(place)
+    before = there()
+    with pytest.raises(LinkError, match=f"{place}: found a link to"):
+        remove(store, of_model(store, "mine"))
+    assert there() == before
+    if place == "models":
+        with pytest.raises(LinkError):
+            change_said(store.home.checkpoints, "mine", lambda _: Said({}))
+    assert there() == before
+
+
+@pytest.mark.parametrize("place", ["linkers", "linkers/mine", "linkers/mine/part"])
+def test_a_linker_stays_behind_a_link(home_folder, behind, place):
+    store = open_store()
+    (store.home.linkers / "mine" / "part").mkdir(parents=True)
+    (store.home.linkers / "mine" / "part" / "weights").write_text("w")
+    (store.home.linkers / "mine" / "training.json").write_text("{}")
+    there = behind(place)
+    before = there()
+    if place == "linkers/mine":
+        found = of_linker(store, "mine")
+        assert f"{store.home.linkers}/mine stays, since tempkb did not write it." in found.notes
+        remove(store, found)
+    else:
+        with pytest.raises(LinkError, match=f"{place}: found a link to"):
+            remove(store, of_linker(store, "mine"))
+    assert there() == before
+    assert (store.home.linkers / "mine" / "training.json").exists()
+
+
+def test_a_folder_that_is_no_linker_stays_and_none_is_trained_in_its_place(home_folder, monkeypatch):
+    store = open_store()
+    mine = store.home.linkers / "mine" / "notes.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    found = of_linker(store, "mine")
+    assert found.paths == []
+    remove(store, found)
+    monkeypatch.setattr("tempkb.linking.linkers.require_extra", lambda _: None)
+    with pytest.raises(SettingsError, match="linkers/mine, which tempkb did not write, since it has no training.json"):
+        train_linker(store, linker_request("mine", {"release": "r", "cut": "2022-01-01"}), print)
+    assert mine.read_text() == "mine"
+
+
+def test_a_release_stays_behind_a_link(home_folder, behind):
+    store = open_store()
+    (home_folder / "releases").mkdir(parents=True)
+    (home_folder / "releases" / "mine.json").write_text("{}")
+    there = behind("releases")
+    before = there()
+    with pytest.raises(LinkError, match="releases: found a link to"):
+        remove(store, of_release(store, "mine"))
+    assert there() == before
+
+
+@pytest.mark.parametrize("place", ["dagster", "dagster/cache", "dagster/commands"])
+def test_dagster_is_not_used_behind_a_link(home_folder, behind, place):
+    store = open_store()
+    (home_folder / place).mkdir(parents=True)
+    (home_folder / place / "mine").write_text("mine")
+    there = behind(place)
+    before = there()
+    with pytest.raises(LinkError, match=f"{place}: found a link to"):
+        prepare_dagster(store.home)
+    assert there() == before
+
+
+def test_on_a_full_disk_dagster_forgets_when_there_is_room(home_folder, monkeypatch):
+    name = "testwiki-20260101"
+    folder = home_folder / "dumps" / "testwiki" / "20260101"
+    folder.mkdir(parents=True)
+    (folder / f"{name}-pages-meta-history.xml").write_text("x" * 100)
+    seen = []
+    for free in (0, 1 << 30):
+        monkeypatch.setattr(removal.shutil, "disk_usage", lambda _, free=free: shutil._ntuple_diskusage(0, 0, free))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}-pages-meta-history.xml").write_text("x" * 100)
+        store = open_store()
+        assert remove(store, of_dump(store, name, force=True), lambda: seen.append(folder.exists())) == 100
+    assert seen == [False, True]

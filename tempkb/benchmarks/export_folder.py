@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 
 from tempkb.errors import SettingsError
 from tempkb.store.locks import passing_lock
+from tempkb.store.owned import own, remove_tree
 
 SUMS = "SHA256SUMS"
 
@@ -96,23 +96,24 @@ def export_folder(target: Path, kind: str, always: Collection[str]) -> Iterator[
 
     Raises:
         LockTimeoutError: another process writes to `target`.
+        LinkError: a link lies beside `target` where it is prepared.
         SettingsError: `target` is not of this kind, holds a file of somebody else, or cannot be a folder.
     """
     _refuse_no_folder(target)
     # Where a link leads: the folder is replaced there, and the link stays.
     place = target.resolve()
-    draft, former, lock = (place.with_name(f".{place.name}.{what}") for what in ("draft", "former", "lock"))
+    beside = (place.with_name(f".{place.name}.{what}") for what in ("draft", "former", "lock"))
+    draft, former, lock = (own(place.parent, path) for path in beside)
     with passing_lock(lock, f"{target}: another export writes this folder; wait for it, then type the same again"):
         _put_back(former, place)
         _refuse_others(target, kind, always)
-        if draft.exists():
-            shutil.rmtree(draft)
+        remove_tree(place.parent, draft)
         draft.mkdir()
         try:
             folder = ExportFolder(draft)
             yield folder
             folder.write_sums()
-            shutil.rmtree(former, ignore_errors=True)
+            remove_tree(place.parent, former, may_fail=True)
             # Once more, since it may have taken hours to write the draft.
             _refuse_others(target, kind, always)
             if place.exists():
@@ -122,7 +123,7 @@ def export_folder(target: Path, kind: str, always: Collection[str]) -> Iterator[
         finally:
             _put_back(former, place)
             for left in (draft, former):
-                shutil.rmtree(left, ignore_errors=True)
+                remove_tree(place.parent, left, may_fail=True)
 
 
 def _put_back(former: Path, target: Path) -> None:
@@ -155,8 +156,8 @@ def _refuse_others(target: Path, kind: str, always: Collection[str]) -> None:
     ours = {SUMS, *listed}
     for path in sorted(target.rglob("*")):
         name = path.relative_to(target)
-        is_file = path.is_symlink() or not path.is_dir()
-        if is_file and name.as_posix() not in ours and not _is_compiled(name, listed):
+        is_ours = path.is_dir() or name.as_posix() in ours or _is_compiled(name, listed)
+        if path.is_symlink() or not is_ours:
             raise SettingsError(
                 f"{target}: holds {name}, which tempkb did not write, so the folder is not replaced; move it "
                 "elsewhere, then type the same again, or choose another folder"

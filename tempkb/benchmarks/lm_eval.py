@@ -1,11 +1,12 @@
 """Writes a release as tasks of lm-evaluation-harness: YAML files, their rows beside them, and what reads these.
 
 https://github.com/EleutherAI/lm-evaluation-harness, version 0.4.13. Each row has the `prompt_ids` of what is asked and
-the digest of the release, by which `tempkb scores import` finds what a log of samples is about.
+the digest of the release, by which `tempkb scores import` finds what a log of samples is about; the place of a row in
+its task is what the harness calls `doc_id`.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -96,6 +97,28 @@ def columns_of(output: Output) -> list[str]:
     return [name for name in (*_ABOUT, *_ASKED[output]) if name not in ("release", "digest", "task", "n_rows")]
 
 
+def parts_of(store: Store, release: AnyRelease, digest: str, task: LmEvalTask) -> Iterator[tuple[str, str, pa.Table]]:
+    """Yield what is a task for the harness: its name, its window if it is of one, and its rows by `doc_id`.
+
+    Args:
+        digest: of the release.
+    """
+    rows, whole = task.rows(store, release), f"{release.name}_{task.name}"
+    windows = sorted(set(rows["date"].to_pylist())) if task.by_window else [""]
+    for window in windows if rows.num_rows else ():
+        own = rows.filter(pc.equal(rows["date"], window)) if window else rows
+        name = f"{whole}_{window}" if window else whole
+        about = {"release": release.name, "digest": digest, "task": name, "n_rows": own.num_rows}
+        yield name, window, _with(own, about, task.output)
+
+
+def asked_of(output: Output, row: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the contexts and continuations of a row; the continuation is empty where the model is to go on."""
+    if output == "generate_until":
+        return [(row["left_context"].rstrip(), "")]
+    return [(row["left_context"], one) for one in row.get("choices") or [row["target"]]]
+
+
 def write_tasks(store: Store, release: AnyRelease, digest: str, tasks: Iterable[LmEvalTask], out: ExportFolder) -> None:
     """Write tasks, each in a group with the name of the release.
 
@@ -104,21 +127,15 @@ def write_tasks(store: Store, release: AnyRelease, digest: str, tasks: Iterable[
     """
     names: list[str] = []
     for task in tasks:
-        rows, output = task.rows(store, release), task.output
-        windows = sorted(set(rows["date"].to_pylist())) if task.by_window else [""]
+        parts = list(parts_of(store, release, digest, task))
         whole, file = f"{release.name}_{task.name}", f"{task.name}.parquet"
-        parts = []
-        for window in windows if rows.num_rows else ():
-            own = rows.filter(pc.equal(rows["date"], window)) if window else rows
-            name = f"{whole}_{window}" if window else whole
-            about = {"release": release.name, "digest": digest, "task": name, "n_rows": own.num_rows}
-            parts.append(_with(own, about, output))
-            out.write_text(f"{FOLDER}/{name}.yaml", _task(name, file, window, output))
+        for name, window, _ in parts:
+            out.write_text(f"{FOLDER}/{name}.yaml", _task(name, file, window, task.output))
         if parts:
-            out.write_parquet(f"{FOLDER}/{file}", parts[0].schema, parts)
+            out.write_parquet(f"{FOLDER}/{file}", parts[0][2].schema, [rows for *_, rows in parts])
             names.append(whole)
         if parts and task.by_window:
-            out.write_text(f"{FOLDER}/{whole}_group.yaml", _group(whole, [f"{whole}_{one}" for one in windows]))
+            out.write_text(f"{FOLDER}/{whole}_group.yaml", _group(whole, [name for name, *_ in parts]))
     out.write_text(f"{FOLDER}/{release.name}_group.yaml", _group(release.name, names))
     out.write_text(f"{FOLDER}/lm_eval_rows.py", _ROWS.read_text("utf-8"))
 

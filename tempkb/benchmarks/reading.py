@@ -90,7 +90,8 @@ class Judging:
         wordings: variants of prompts that ask for the same, of which an item counts in one, the preferred first.
         changes: release, item_id, subject_id, relation, new_object_id, old_object_id, window_start, change_from,
             change_to, split, and lists of names: new_names, old_names, other_names (of what the subject has at another
-            time), placebo_new_names and placebo_old_names (of another subject's change; null without one).
+            time), and placebo_new_names, placebo_old_names and placebo_other_names (of another subject's change; null
+            without one).
     """
 
     answers: Part

@@ -16,12 +16,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tempkb.errors import DesignError
+from tempkb.errors import ContractError, DesignError
 from tempkb.settings import Home
 from tempkb.store.damage import POINTER, replace_whole
-from tempkb.store.lake import Lake, is_slug
+from tempkb.store.lake import Lake, Version, is_slug
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.memory import asking
+from tempkb.store.owned import own
 from tempkb.store.quoting import parquet
 from tempkb.store.tables import Family, Table
 
@@ -82,6 +83,7 @@ def alone(home: Home, name: str, what: str, patience: Patience | None = None) ->
         DesignError: another program still holds the lock.
     """
     path = entry_path(home, name)
+    own(home.path, path.parent)
     try:
         with locked(path.with_name(f".{name}.{what}.lock"), patience):
             yield
@@ -199,7 +201,7 @@ def benchmark_of(home: Home, name: str) -> str:
 
 def strike(home: Home, name: str) -> None:
     """Remove a release from the register."""
-    entry_path(home, name).unlink(missing_ok=True)
+    own(home.path, entry_path(home, name)).unlink(missing_ok=True)
 
 
 def is_registered(home: Home, name: str) -> bool:
@@ -240,6 +242,25 @@ def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     return keys_of_release(lake.partitions(table.name), table, name)
 
 
+def need_version(home: Home, table: Table, name: str, cut: date) -> Version:
+    """Return the current version of a release's table at a cut.
+
+    Raises:
+        ContractError: there is none; the message says whether it was lost to damage, removed, or never built.
+    """
+    lake, partition = Lake(home.lake), partition_of(name, cut)
+    version, fault = lake.examine(table.name, partition)
+    if version is not None and fault is None:
+        return version
+    if fault is not None or partition in lake.lost(table.name):
+        why = f"was lost to damage; build it again: tempkb release finish {name}"
+    elif is_at_work(home, name) or name not in release_names(home):
+        why = "was removed meanwhile, or is being removed or built; wait for that, then type the same again"
+    else:
+        why = f"is not built; build it: tempkb release finish {name}"
+    raise ContractError(f"{table.name} of {name} at {cut} {why}")
+
+
 def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     """Return the partitions of a release that were found damaged and are not built again yet."""
     return keys_of_release(lake.lost(table.name), table, name)
@@ -277,7 +298,7 @@ def _requested(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:
     """Write an entry atomically."""
-    replace_whole(entry_path(home, name), json.dumps(entry, indent=1).encode() + b"\n")
+    replace_whole(own(home.path, entry_path(home, name)), json.dumps(entry, indent=1).encode() + b"\n")
 
 
 def told_by_table(home: Home, name: str) -> dict[str, Any] | None:

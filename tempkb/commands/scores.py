@@ -90,8 +90,9 @@ def import_(logs: tuple[Path, ...], model: str, knows_until: str) -> None:
 
     The tasks are those that tempkb release export NAME FOLDER --lm-eval writes. What the
     model gave becomes rows of prompt_scores and generations, under scorers and decoders
-    whose names end with lm_eval. A log of other releases or texts, or of a part of a task,
-    is refused. The same again changes nothing.
+    whose names end with lm_eval. A log of other releases or texts, of a part of a task, or of
+    a harness whose cache of logits mistakes spans is refused. The same again changes nothing,
+    and the days that were once given for the model hold until others are.
 
     \b
     Examples:

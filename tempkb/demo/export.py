@@ -14,6 +14,7 @@ from tempkb.demo.pages import NAMESPACES, USERS, WIKI, Edit, Page, World
 from tempkb.demo.words import words_of
 from tempkb.revisions.history import base36_sha1
 from tempkb.store.damage import replace_whole
+from tempkb.store.owned import own
 from tempkb.titles import Site
 from tempkb.wikitext.disambiguation import is_disambiguation
 from tempkb.wikitext.redirects import redirect_target
@@ -24,7 +25,7 @@ _SITE = Site(WIKI, NAMESPACES)
 def write_dump(world: World, day: datetime, root: Path) -> list[Path]:
     """Write the dump of `day` below `root`, in the legacy layout, and return its files."""
     stamp = f"{day:%Y%m%d}"
-    folder = root / WIKI / stamp
+    folder = own(root, root / WIKI / stamp)
     folder.mkdir(parents=True, exist_ok=True)
     pages = list(world.pages_at(day))
     half = len(pages) // 2

@@ -11,6 +11,7 @@ from typing import Any
 from tempkb.demo.facts import SOMEVALUE, Bound, Item, Statement, When
 from tempkb.demo.pages import WIKI, World
 from tempkb.store.damage import replace_whole
+from tempkb.store.owned import own
 
 _CALENDAR = "http://www.wikidata.org/entity/Q1985727"
 
@@ -18,14 +19,14 @@ _CALENDAR = "http://www.wikidata.org/entity/Q1985727"
 def write_entities(world: World, day: datetime, root: Path) -> list[Path]:
     """Write the dump of `day` below `root`, in Wikimedia's layout, and return its file and its checksum list."""
     stamp = f"{day:%Y%m%d}"
-    folder = root / "wikidatawiki" / "entities" / stamp
+    folder = own(root, root / "wikidatawiki" / "entities" / stamp)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"wikidata-{stamp}-all.json.gz"
     lines = ",\n".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in entities(world, day))
     data = gzip.compress(f"[\n{lines}\n]\n".encode(), mtime=0)
     replace_whole(path, data)
     sums = folder / f"wikidata-{stamp}-sha1sums.txt"
-    sums.write_text(f"{hashlib.sha1(data, usedforsecurity=False).hexdigest()}  {path.name}\n", "utf-8")
+    replace_whole(sums, f"{hashlib.sha1(data, usedforsecurity=False).hexdigest()}  {path.name}\n".encode())
     return [path, sums]
 
 

@@ -1,10 +1,13 @@
 """The assets that write a dump's tables, once for each registered dump."""
 
+from collections import Counter
+
 import dagster as dg
 import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.fetching import present_dump
+from tempkb.dumps.looking import look_at, refuse_no_history
 from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.pages import pages_from_sql, pages_made_from, pages_provenance
 from tempkb.dumps.registration import describe_files
@@ -47,9 +50,11 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     dump = dump_of_run(context, store, context.partition_key)
     if dump is None:
         return
+    seen = Counter[str]()
     for file in dump.files:
         file.verify()
-        file.look()
+        look_at(file.path, file.kind, seen)
+    refuse_no_history([file.path for file in dump.history], seen)
     # Wikidata's entities can be used with any wiki, so they do not tie the home to one.
     if dump.holds_pages:
         store.claim(dump.wiki)

@@ -8,24 +8,21 @@ import json
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
 from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
 from tempkb.errors import SettingsError, SourceError
 from tempkb.store.damage import replace_whole
+from tempkb.store.owned import own
 from tempkb.values import is_wiki_name
 from tempkb.windows import Window, epoch_seconds, instant
-
-# Readers of dumps are imported by those who open one: `tempkb status` only lists them.
-if TYPE_CHECKING:
-    from tempkb.titles import Site
 
 _NAMED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(\d{8}-.+|\d{4}-\d\d-\d\d-p\d.*\.xml(\.\w+)?)")
 _FULL_HISTORY = re.compile(r"-(pages-meta-history\.xml|pages-meta-history\d*\.xml-p\d|\d{4}-\d\d-\d\d-p\d)")
@@ -83,19 +80,6 @@ class DumpFile:
             raise SourceError(f"{self.path}: no such file; fetch the dump again, or name files: tempkb build --dump")
         if self.checksum:
             verify(self.path, self.checksum, self.notes)
-
-    def look(self) -> "Site | None":
-        """Read the beginning of the file and refuse it if nothing can be read from it.
-
-        Returns:
-            the wiki that the header of a history names; None for other files.
-
-        Raises:
-            SourceError: there is no whole page, no such SQL table, or no entity in it.
-        """
-        from tempkb.dumps.looking import look_at
-
-        return look_at(self.path, self.kind)
 
 
 @dataclass(frozen=True)
@@ -176,10 +160,13 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         wiki: database name; overrides the one that the files name.
 
     Raises:
-        SourceError: a file is missing, or nothing can be read from it.
+        SourceError: a file is missing, nothing can be read from it, or the files are no history with texts.
         SettingsError: no file names the wiki, the files name several, or the name is not one that a home can have.
     """
-    files, wikis, days = [], [], []
+    # Readers of dumps are imported by those who open one: `tempkb status` only lists them.
+    from tempkb.dumps.looking import look_at, refuse_no_history
+
+    files, wikis, days, seen = [], [], [], Counter[str]()
     for path in distinct_files(paths):
         if not path.is_file():
             raise no_dump_file(path, "export files (.xml, .bz2, .7z, ...) and .sql.gz tables")
@@ -187,7 +174,7 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         files.append(DumpFile(path, sql[1] if sql else HISTORY))
         match = _NAMED.match(path.name)
         days.append(day_in(path.name))
-        site = files[-1].look()
+        site = look_at(path, files[-1].kind, seen)
         wikis.append((site.dbname if site else None) or (match["wiki"] if match else None))
     found = sorted({name for name in wikis if name})
     if wiki is None and len(found) > 1:
@@ -204,6 +191,7 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
     history = [file for file in files if file.kind == HISTORY]
     if not history:
         raise SourceError("--dump: none of the files holds pages; expected at least one XML export")
+    refuse_no_history([file.path for file in history], seen)
     # The oldest dump first: if a revision is in several files, the one in the newest file is kept.
     order = sorted(range(len(files)), key=lambda at: (days[at] or date.max, files[at].path.name))
     ordered = tuple(files[at] for at in order)
@@ -291,7 +279,7 @@ def remember(root: Path, dump: Dump) -> None:
         "files": [{"path": str(file.path), "kind": file.kind} for file in dump.files],
     }
     # Several first builds may name the same files at the same time.
-    replace_whole(root / "named" / f"{dump.dump_id}.json", json.dumps(note, indent=1).encode() + b"\n")
+    replace_whole(own(root, root / "named" / f"{dump.dump_id}.json"), json.dumps(note, indent=1).encode() + b"\n")
 
 
 def serving_dump(dumps: Iterable[Dump], window: Window) -> Dump | None:

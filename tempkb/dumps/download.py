@@ -22,6 +22,7 @@ from tempkb.dumps.sums import NOTES, kind_of, known_sums, note_sums
 from tempkb.dumps.transfer import Transfer, note_of
 from tempkb.errors import SourceError
 from tempkb.store.locks import LockTimeoutError, Patience, locked
+from tempkb.store.owned import own
 
 ARRIVING = "_arriving"
 # How often a file with a wrong checksum is downloaded from its beginning.
@@ -57,6 +58,9 @@ class Download:
         """
         if self.offer.flaws:
             raise SourceError(f"dump {self.offer.dump_id} is not complete: {'; '.join(self.offer.flaws)}; wait for it")
+        for place in (*self.offer.lists, *(file.place for file in self.offer.files)):
+            own(self.root, below(self.root, place).parent)
+            own(self.root, below(self.root / ARRIVING, place).parent)
         folder = self.root / ARRIVING
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -112,7 +116,7 @@ class Download:
         for place in places:
             path = below(self.root, place)
             path.parent.mkdir(parents=True, exist_ok=True)
-            draft = path.with_name(path.name + ".draft")
+            draft = own(self.root, path.with_name(path.name + ".draft"))
             draft.write_bytes(self.offer.lists[place])
             draft.replace(path)
 
@@ -152,7 +156,7 @@ class Download:
 
     def _draft(self, file: OfferedFile) -> Path:
         path = below(self.root / ARRIVING, file.place)
-        return path.with_name(path.name + ".part")
+        return own(self.root, path.with_name(path.name + ".part"))
 
     def _report_sum(self, file: OfferedFile, come: float) -> None:
         with self._lock:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, DumpFile, day_in, distinct_files, no_dump_file
 from tempkb.dumps.files import DamageError, open_dump
+from tempkb.dumps.looking import look_at
 from tempkb.dumps.offers import ENTITIES, WIKIDATA
 from tempkb.dumps.sums import hash_of_all
 from tempkb.errors import SettingsError, SourceError
@@ -39,7 +40,7 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
         if not path.is_file():
             raise no_dump_file(path, "Wikidata's JSON (.json, .json.gz, .json.bz2)")
         files.append(DumpFile(path, ENTITIES))
-        files[-1].look()
+        look_at(path, ENTITIES)
     named = [day_in(file.path.name) for file in files]
     named_day = max((one for one in named if one), default=None)
     digest = files[0].sha256 if len(files) == 1 else hash_of_all(file.sha256 for file in files)

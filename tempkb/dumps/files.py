@@ -40,11 +40,8 @@ class DamageError(SourceError):
         of: what the offset counts: compressed or plain bytes.
     """
 
-    def __init__(self, file: str, position: int, of: str, reason: str) -> None:
-        super().__init__(
-            f"{file}: {place_of(position, of, reason)}. Fetch the file again (without the setting strict "
-            "the complete pages before that place are kept)."
-        )
+    def __init__(self, file: str, position: int, of: str, reason: str, instead: str = "") -> None:
+        super().__init__(f"{file}: {place_of(position, of, reason)}. Fetch the file again{instead}.")
         self.file, self.position, self.of, self.reason = file, position, of, reason
 
 

@@ -6,19 +6,26 @@ good file of the same name. Damage further on is found by the pass that reads th
 """
 
 import contextlib
+import re
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
-from tempkb.dumps.elements import BrokenPageError
+from tempkb.dumps.elements import BrokenPageError, TextState
 from tempkb.dumps.files import DamageError, open_dump, place_of
 from tempkb.dumps.offers import ENTITIES, HISTORY
 from tempkb.dumps.sql import read_rows
 from tempkb.dumps.xml import Damage, PageStream
 from tempkb.errors import SourceError
 from tempkb.titles import Site
+from tempkb.wording import counted
 
 _LOOK = 1 << 24  # plain bytes
 _HTML = (b"<!doctype html", b"<html")
+# In a history hardly a page begins with a revision that has a parent; of current revisions more than a third do.
+_SHARE_OF_CURRENT, _MANY_PAGES = 1 / 3, 100
+_CALLED_CURRENT = re.compile(r"-pages-(articles|meta-current)")
+_WIKI_AND_DAY = re.compile(r"([a-z]\w*-)(latest|\d{4}-?\d\d-?\d\d)-")
 # The columns that are read from each table.
 TABLE_COLUMNS = {
     "page": ("page_id", "page_namespace", "page_title", "page_is_redirect"),
@@ -27,11 +34,12 @@ TABLE_COLUMNS = {
 }
 
 
-def look_at(path: Path, kind: str) -> Site | None:
+def look_at(path: Path, kind: str, seen: Counter[str] | None = None) -> Site | None:
     """Refuse a file if its beginning shows that nothing can be read from it.
 
     Args:
         kind: `history`, `entities`, or the name of an SQL table.
+        seen: counts, for `refuse_no_history`, what a history begins with; of several files together.
 
     Returns:
         the wiki as the header of a history describes it; None for other files.
@@ -40,12 +48,43 @@ def look_at(path: Path, kind: str) -> Site | None:
         SourceError: it holds no whole page, no table of that kind, or no entity.
     """
     if kind == HISTORY:
-        return _look_for_a_page(path)
+        return _look_for_a_page(path, Counter() if seen is None else seen)
     if kind == ENTITIES:
         _look_for_an_entity(path)
     else:
         _look_for_a_table(path, kind)
     return None
+
+
+def refuse_no_history(paths: Sequence[Path], seen: Counter[str]) -> None:
+    """Refuse current revisions, of which every page would begin with its last edit, and stubs, which have no texts.
+
+    Args:
+        paths: of a dump's files of history.
+        seen: what `look_at` saw of them all.
+
+    Raises:
+        SourceError: no page has a second revision, and more begin with one that has a parent than in a young wiki, or
+            the files are called current; or no revision has its text.
+    """
+    n_pages, n_later, n_bare = (seen[one] for one in ("pages", "pages that begin with a parent", "without text"))
+    is_many = n_later >= _MANY_PAGES or n_later > n_pages * _SHARE_OF_CURRENT
+    is_called_current = any(_CALLED_CURRENT.search(path.name) for path in paths)
+    if not seen["second revisions"] and (is_many or (is_called_current and (n_later or n_pages >= _MANY_PAGES))):
+        found = (
+            f"holds current revisions only: none of {counted(n_pages, 'page')} has a second one, and {n_later:,} begin "
+            "with one that has a parent"
+        )
+    elif n_bare and not seen["texts"]:
+        found = f"is a stub: none of {counted(n_bare, 'revision')} has its text"
+    else:
+        return
+    match = _WIKI_AND_DAY.match(paths[0].name)
+    wanted = f"{match[1]}{match[2].replace('-', '')}-pages-meta-history*.xml*" if match else "FILE"
+    raise SourceError(
+        f"{paths[0].name}: {found}; expected the history of every page with its texts, which Wikimedia calls "
+        f"pages-meta-history. Take that: tempkb build --dump {wanted}"
+    )
 
 
 def no_page_in(path: Path, damages: Sequence[Damage]) -> SourceError:
@@ -73,8 +112,8 @@ def what_it_is(path: Path) -> str:
     return ""
 
 
-def _look_for_a_page(path: Path) -> Site:
-    pieces = _Beginning(open_dump(path), _LOOK)
+def _look_for_a_page(path: Path, seen: Counter[str]) -> Site:
+    pieces, n_whole = _Beginning(open_dump(path), _LOOK), 0
     with contextlib.closing(pieces):
         try:
             stream = PageStream(pieces, path.name)
@@ -82,15 +121,22 @@ def _look_for_a_page(path: Path) -> Site:
             if what_it_is(path):
                 raise no_page_in(path, ()) from None
             raise
-        while stream.next_page() is not None:
+        while not (n_whole and seen["second revisions"] and seen["texts"]) and stream.next_page() is not None:
             with contextlib.suppress(BrokenPageError):
-                for _ in stream.revisions():
-                    pass
-                return stream.site
+                _count_revisions(stream, seen)
+                n_whole += 1
     # The first page may be longer than what is read here; then the pass over the whole file decides.
-    if not pieces.is_cut_short:
+    if not n_whole and not pieces.is_cut_short:
         raise no_page_in(path, stream.damages)
     return stream.site
+
+
+def _count_revisions(stream: PageStream, seen: Counter[str]) -> None:
+    for number, revision in enumerate(stream.revisions()):
+        seen["second revisions" if number else "pages"] += 1
+        seen["pages that begin with a parent"] += not number and bool(revision.parent_id)
+        seen["without text"] += revision.state is TextState.ABSENT
+        seen["texts"] += revision.state is TextState.PRESENT
 
 
 def _look_for_a_table(path: Path, kind: str) -> None:

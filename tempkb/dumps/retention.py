@@ -1,6 +1,5 @@
 """Removing dumps from a home: which ones may be removed, and deleting their files."""
 
-import shutil
 import uuid
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.download import ARRIVING
 from tempkb.dumps.offers import CONTENT_HISTORY, WIKIDATA
 from tempkb.dumps.sums import NOTES, forget_sums
+from tempkb.store.owned import own, remove_tree
 
 _REMOVED = "_removed"
 
@@ -40,32 +40,36 @@ def remove_dump(root: Path, dump: Dump) -> int:
     A folder is first moved out of the catalogue's sight in one step, so that a removal that is killed leaves nothing
     that could be taken for a dump.
     """
+    bin_folder, folders = own(root, root / _REMOVED), folders_of(root, dump)
     for file in dump.files:
         forget_sums(file.path, root / NOTES)
     if dump.is_named:
-        (root / "named" / f"{dump.dump_id}.json").unlink(missing_ok=True)
+        own(root, root / "named" / f"{dump.dump_id}.json").unlink(missing_ok=True)
         return 0
-    bin_folder = root / _REMOVED
     freed = 0
-    for place in _places_of(dump):
-        for folder in (root / place, root / ARRIVING / place):
-            if folder.is_dir():
-                freed += sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-                bin_folder.mkdir(exist_ok=True)
-                folder.rename(bin_folder / uuid.uuid4().hex)
-                _remove_empty(root, folder.parent)
+    for folder in folders:
+        if folder.is_dir():
+            freed += sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+            bin_folder.mkdir(exist_ok=True)
+            folder.rename(bin_folder / uuid.uuid4().hex)
+            _remove_empty(root, folder.parent)
     empty_bin(root)
     return freed
 
 
+def folders_of(root: Path, dump: Dump) -> list[Path]:
+    """Return the folders in which files of a dump may lie, or arrive; raise a LinkError where one is behind a link."""
+    return [own(root, base / place) for place in _places_of(dump) for base in (root, root / ARRIVING)]
+
+
 def empty_bin(root: Path) -> None:
     """Delete the folders that removals have moved aside, including those of a removal that was killed."""
-    shutil.rmtree(root / _REMOVED, ignore_errors=True)
+    remove_tree(root, root / _REMOVED, may_fail=True)
 
 
 def _places_of(dump: Dump) -> list[str]:
     """Return the places of a dump in all layouts, each a folder that holds nothing else."""
-    if dump.date is None:
+    if dump.date is None or dump.is_named:
         return []
     day = f"{dump.date:%Y%m%d}"
     of_entities = [f"{WIKIDATA}/entities/{day}"] if dump.wiki == WIKIDATA else []

@@ -1,12 +1,14 @@
-"""Reads the header of an export, which describes its wiki: name, namespaces, case of first letters."""
+"""Reads the header of an export, which describes its wiki: name, language, namespaces, case of first letters."""
 
 import re
+from dataclasses import replace
 from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
 from tempkb.errors import SourceError
 from tempkb.titles import CANONICAL_NAMESPACES, Site
 
+_LANGUAGE = re.compile(rb"""<mediawiki\b[^>]*\sxml:lang=["']([A-Za-z]{2,}(?:-[A-Za-z0-9]+)*)["']""")
 _SITEINFO = re.compile(rb"<siteinfo>.*?</siteinfo>", re.DOTALL)
 _MAX_BYTES = 1 << 20
 _TAGS = {"sitename", "dbname", "base", "generator", "case", "namespaces"}
@@ -15,7 +17,7 @@ _PROJECTS = {"wikipedia": "wiki", "wikimedia": "wiki", "wikidata": "wiki", "medi
 
 
 def read_siteinfo(head: bytes, file: str) -> Site:
-    """Read the `<siteinfo>` in `head`, the bytes before the first page.
+    """Read the language and the `<siteinfo>` in `head`, the bytes before the first page.
 
     Schemas before 0.10 do not give the database name; it is then derived from
     the base address. Without a `<siteinfo>`, MediaWiki's default namespaces are assumed.
@@ -29,12 +31,13 @@ def read_siteinfo(head: bytes, file: str) -> Site:
                 f"{file}: declares a document type at byte {head.find(word)}; MediaWiki exports have none, so this "
                 "file is refused"
             )
-    match = _SITEINFO.search(head)
+    match, language = _SITEINFO.search(head), _LANGUAGE.search(head)
+    stated = language[1].decode().lower() if language else ""
     if not match:
         _refuse_half(head, file)
-        return Site()
+        return Site(language=stated)
     try:
-        return _site_of(_parsed(match[0]))
+        return replace(_site_of(_parsed(match[0])), language=stated)
     except (ET.ParseError, ValueError) as error:
         raise SourceError(
             f"{file}: the <siteinfo> at byte {match.start()} cannot be read ({error}); fetch the file again"

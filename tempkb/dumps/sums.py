@@ -9,6 +9,7 @@ from typing import Any
 
 from tempkb.errors import SourceError
 from tempkb.store.damage import replace_whole
+from tempkb.store.owned import own
 
 _PIECE = 1 << 20
 NOTES = "sums"
@@ -100,12 +101,14 @@ def note_sums(path: Path, notes: Path, sums: dict[str, str]) -> None:
     """Note a file's checksums, with the size and time of the file for which they hold."""
     state = path.stat()
     content = {"path": str(path), "size": state.st_size, "mtime_ns": state.st_mtime_ns, "sums": sums}
-    replace_whole(notes / _note_name(path), json.dumps({**content, "sum": _sum_of(content)}).encode() + b"\n")
+    replace_whole(
+        own(notes.parent, notes / _note_name(path)), json.dumps({**content, "sum": _sum_of(content)}).encode() + b"\n"
+    )
 
 
 def forget_sums(path: Path, notes: Path) -> None:
     """Remove the note of a file that is removed."""
-    (notes / _note_name(path)).unlink(missing_ok=True)
+    own(notes.parent, notes / _note_name(path)).unlink(missing_ok=True)
 
 
 def verify(path: Path, checksum: str, notes: Path | None) -> None:

@@ -95,7 +95,7 @@ def verify_dump(
         sums, n_bytes = _sums_of(file, verified.bytes, at)
         verified.files += 1
         verified.bytes += n_bytes
-        noted = read_note_of(file.path, file.notes)
+        noted, is_read = read_note_of(file.path, file.notes), written.get(file.path.name) == (n_bytes, sums["sha256"])
         agrees = file.checksum.partition(":")[2] == sums.get(kind_of(file.checksum))
         if file.notes and agrees and any(sums.get(kind, one) != one for kind, one in noted.items()):
             note_sums(file.path, file.notes, sums)
@@ -105,6 +105,13 @@ def verify_dump(
             verified.faults.append(
                 f"{dump.dump_id}, {file.path}: {change}. What is built from it stays as it is. To build that again "
                 f"from the new file: {again(dump)}. {_or_forget(dump.dump_id)}"
+            )
+        elif (agrees or is_read) and ((file.checksum and not agrees) or file.size not in (None, n_bytes)):
+            listed = ", ".join(map(str, filter(None, (file.checksum, file.size))))
+            verified.faults.append(
+                f"{dump.dump_id}, {file.path}: is {'as tempkb has read it' if is_read else 'whole'}, with "
+                f"{n_bytes} bytes, but its publisher's list beside it gives {listed}: the list was altered, or the "
+                f"file was published again. Keep the file, and get the list again. {how}"
             )
         elif file.size is not None and n_bytes < file.size:
             verified.faults.append(

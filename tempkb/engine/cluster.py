@@ -13,7 +13,6 @@ import importlib
 import logging
 import os
 import secrets
-import shutil
 import signal
 import socket
 import tempfile
@@ -28,6 +27,7 @@ import tempkb
 from tempkb.engine.items import ItemT, Outcome, Report, ResultT, Work, attempt, item_folder
 from tempkb.errors import SettingsError
 from tempkb.store.locks import locked, try_lock
+from tempkb.store.owned import remove_tree
 
 _TRIES = 3
 _GLANCE_SECONDS = 0.5  # how often progress is read
@@ -186,7 +186,7 @@ class _Pool(Generic[ItemT, ResultT]):
 
     def _again(self, one: _Try, loss: str) -> Outcome[ItemT, ResultT] | None:
         """Put a lost try back in the queue; give up an item that was lost too often."""
-        shutil.rmtree(item_folder(self._folder, one.number, len(one.losses)), ignore_errors=True)
+        remove_tree(self._folder, item_folder(self._folder, one.number, len(one.losses)), may_fail=True)
         self._note_done(one.number, 0.0)
         losses = [*one.losses, loss]
         if len(losses) < _TRIES:
@@ -380,7 +380,7 @@ def _short_folder() -> Iterator[str]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(Path(folder), Path(folder), may_fail=True)
 
 
 def _give_back(handler: Any) -> None:

@@ -8,12 +8,13 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from typing import Any, TypeVar
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _REMEMBERED = 1 << 17
+_NAME_LETTERS = 200  # results of longer texts, which are no names, would fill the memory
 
 N_RECALLED = 10
 """Number of answers among which recall@10 looks for a right one."""
@@ -21,7 +22,13 @@ N_RECALLED = 10
 _Answer = TypeVar("_Answer")
 
 
-@lru_cache(_REMEMBERED)
+def _remembering(measure: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember a function of texts: many results of names, and the last few of longer texts."""
+    of_names, of_others = lru_cache(_REMEMBERED)(measure), lru_cache(16)(measure)
+    return wraps(measure)(lambda *texts: (of_names if max(map(len, texts)) <= _NAME_LETTERS else of_others)(*texts))
+
+
+@_remembering
 def normalised(text: str) -> str:
     """Return a text as SQuAD's evaluation compares it: lower case, no ASCII punctuation, no articles, single blanks.
 
@@ -50,7 +57,7 @@ def token_f1(answer: str, name: str) -> float:
     return 2 * shared / (len(said) + len(right))
 
 
-@lru_cache(_REMEMBERED)
+@_remembering
 def rouge1(answer: str, name: str) -> float:
     """Return ROUGE-1's F of stemmed words, by `rouge-score`, as Hugging Face's `evaluate` computes it.
 
@@ -67,11 +74,11 @@ def _rouge() -> Any:
     class Remembering(DefaultTokenizer):  # type: ignore[misc]
         """Stems each text once, which takes nearly all of the time."""
 
-        @lru_cache(_REMEMBERED)  # noqa: B019
-        def tokenize(self, text: str) -> list[str]:
-            return list(super().tokenize(text))
+        def __init__(self) -> None:
+            super().__init__(use_stemmer=True)
+            self.tokenize = _remembering(super().tokenize)
 
-    return RougeScorer(["rouge1"], tokenizer=Remembering(use_stemmer=True))
+    return RougeScorer(["rouge1"], tokenizer=Remembering())
 
 
 def released_f1_macro(said: Sequence[int], right: Sequence[int]) -> float:

@@ -46,6 +46,12 @@ def named(
     return kinds[0] if kinds else OTHER_NAME
 
 
+def beginning(answer: str, names: Iterable[str]) -> str:
+    """Return what counts of an answer that runs on: the shortest name with which it begins, or else its first line."""
+    begun = [name for name in names if named(answer, [name], [], runs_on=True) == NEW]
+    return min(begun, key=len, default=answer.partition("\n")[0])
+
+
 def _comparable(name: str) -> str:
     """A name as it is compared: normalised, but for one that consists of what is left out, such as "The The".
 

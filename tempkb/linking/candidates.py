@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tempkb.benchmarks.linkable.texts import DESCRIBED
-from tempkb.benchmarks.register import partition_of
+from tempkb.benchmarks.register import need_version
 from tempkb.errors import ContractError
 from tempkb.linking.asked import DEFAULT, linkable_of
 from tempkb.store.memory import asking, view_files
@@ -51,13 +51,7 @@ def of_release(store: Store, release: str, cut: date, page_ids: Integers | None 
     Raises:
         ContractError: the release has no digests of its entities' texts.
     """
-    table = linkable_of(store.home, release).texts
-    version = store.lake.current(table.name, partition_of(release, cut))
-    if version is None:
-        raise ContractError(
-            f"{table.name} of {release} at {cut}: found none, since they were lost to damage; add them: "
-            f"tempkb release finish {release}"
-        )
+    version = need_version(store.home, linkable_of(store.home, release).texts, release, cut)
     inputs = {f"{version.table} {version.partition}": version.version}
     return Candidates(cut, tuple(version.paths()), release, page_ids, inputs)
 

@@ -1,7 +1,6 @@
 """Linkers of a home: trained on a snapshot of a release, or added as they are. A name keeps its files for good."""
 
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from tempkb.linking.tables import DIGESTS, LINKERS, drafts_of
 from tempkb.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
+from tempkb.store.owned import own, remove_tree
 from tempkb.store.said import change_said
 from tempkb.store.store import Store
 
@@ -122,6 +122,11 @@ class _Run:
 
     def trained(self) -> Trained:
         """Train it, going on from where an earlier run has ended."""
+        if own(self._store.home.path, self._place).exists() and not (self._place / TRAINING).is_file():
+            raise SettingsError(
+                f"linker {self._request.linker!r}: found {self._place}, which tempkb did not write, since it has no "
+                f"{TRAINING}; expected it free for this linker. Move it away, or choose another name"
+            )
         train, validation, base, numbers = self._asked()
         inputs = self._inputs()
         row = self._row(numbers, len(train))
@@ -246,7 +251,7 @@ class _Run:
         (draft / _CARD).write_text(card_of(row, lesson, course, numbers, inputs), "utf-8")
         self._place.parent.mkdir(parents=True, exist_ok=True)
         # What is in its place has no row: it was left there by a run that was killed.
-        shutil.rmtree(self._place, ignore_errors=True)
+        remove_tree(self._store.home.path, self._place, TRAINING)
         draft.rename(self._place)
 
     def _course(self) -> Course:

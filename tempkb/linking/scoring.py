@@ -18,8 +18,8 @@ import pyarrow as pa
 from tempkb.benchmarks.linkable.methods import Snapshots
 from tempkb.benchmarks.linkable.pools import Pool, page_ids_of, pool_of
 from tempkb.benchmarks.linkable.sentences import mention_sentence
-from tempkb.benchmarks.register import built_entry, partition_of, releases_of
-from tempkb.errors import ContractError, SettingsError
+from tempkb.benchmarks.register import built_entry, need_version, releases_of
+from tempkb.errors import SettingsError
 from tempkb.linking.asked import LINKED
 from tempkb.linking.bm25 import Bm25, index_of
 from tempkb.linking.candidates import Candidates, described, n_of, of_release
@@ -246,12 +246,7 @@ class _Run:
 
     def _target(self, release: Snapshots, cut: date, name: str) -> _Target:
         pool = pool_of(self._store, release, cut, name, self._request.subset, self._log)
-        mentions = self._store.lake.current(release.tables.mentions.name, partition_of(release.name, cut))
-        if mentions is None:
-            raise ContractError(
-                f"{release.tables.mentions.name} of {release.name} at {cut} is not built, or lost to damage; build it "
-                f"again: tempkb release finish {release.name}"
-            )
+        mentions = need_version(self._store.home, release.tables.mentions, release.name, cut)
         # The texts are an input of each linker, since the similarity of the first candidates follows from them.
         inputs = {
             f"{mentions.table} {mentions.partition}": mentions.version,

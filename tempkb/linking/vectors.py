@@ -7,7 +7,6 @@ and its vector has the same bytes, however many processes there are.
 
 import hashlib
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -43,6 +42,7 @@ from tempkb.models.devices import usable_device
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking, spilling_to, view_files
+from tempkb.store.owned import remove_tree
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store, inputs_of, settings_of
@@ -291,7 +291,7 @@ class _Run:
                     cut, _ = folder.name.removeprefix(self._kind + SEPARATOR).split(SEPARATOR)
                     self._add(date.fromisoformat(cut), folder)
                 else:
-                    shutil.rmtree(folder)
+                    remove_tree(self._folder, folder)
 
     @property
     def _kind(self) -> str:
@@ -313,7 +313,7 @@ class _Run:
 
     def _plan(self, folder: Path, wanted: Sequence[Candidates], missing: Mapping[int, Integers]) -> None:
         """Write down the texts that are missing, in the order of their digests, in row groups of one piece each."""
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(self._folder, folder, may_fail=True)
         folder.mkdir(parents=True)
         paths = []
         for place, one in enumerate(wanted):
@@ -374,7 +374,7 @@ class _Run:
         inputs = {column: self._row[column] for column in DIGESTS if self._row[column] is not None}
         provenance = Provenance(inputs, self._made_with())
         self._store.add(ENTITY_VECTORS, self._partition(cut), self._rows(cut, paths), provenance)
-        shutil.rmtree(folder)
+        remove_tree(self._folder, folder)
 
     def _rows(self, cut: date, paths: Sequence[Path]) -> Iterator[pa.Table]:
         """Rows of the table; pieces have ascending digests, and each is in order by itself."""

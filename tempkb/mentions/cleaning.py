@@ -6,6 +6,7 @@ or the setting `dropped_sections` changed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def stale_quarters(store: Store) -> list[str]:
 
 
 def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tuple[str, str], Version]:
-    """Write the texts and links of some quarters from `page_wikitexts`.
+    """Write the texts and links of some quarters from `page_wikitexts`, unless others write them at this moment.
 
     Returns:
         The versions written, by table and quarter.
@@ -54,6 +55,13 @@ def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tupl
     Raises:
         ContractError: a worker failed; its quarters keep their old versions, the others are written.
     """
+    with ExitStack() as held:
+        for quarter in sorted(quarters):
+            held.enter_context(store.lake.partition_lock(PAGE_TEXTS.name, quarter, "cleaning"))
+        return _clean(store, sorted({*quarters} & {*stale_quarters(store)}), log)
+
+
+def _clean(store: Store, quarters: Sequence[str], log: Log) -> dict[tuple[str, str], Version]:
     sites = _Sites(store)
     plans = [_plan(store, source) for source in store.lake.versions(PAGE_WIKITEXTS.name, quarters)]
     batches = _batches([piece for plan in plans for piece in _pieces(store, plan, sites)])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -32,7 +33,7 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
         ModelError: the checkpoint is not there; or the model was added before, and what is named now cannot be read.
         SettingsError: the name is bound to other files.
     """
-    request = _with_dates(request, request_of(request.name, said) if (said := said_of(store, request.name)) else None)
+    request = replace(request, knows_until=request.knows_until or until_said(store, request.name))
     held = known_model(store.lake, request.name)
     if held is not None and held["status"] == READY:
         return _compare(store, request, held, log), None
@@ -45,11 +46,9 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
         return _write(store, row, made_with, log, request.revision), refused
 
 
-def _with_dates(request: ModelRequest, said: ModelRequest | None) -> ModelRequest:
-    """A request with the dates that were said before, unless it has some."""
-    if said is None or request.knows_until is not None:
-        return request
-    return replace(request, knows_until=said.knows_until)
+def until_said(store: Store, name: str) -> tuple[date, date] | None:
+    """Return until when a model knows, as was said of it before; None if nothing was."""
+    return request_of(name, {"checkpoint": name, **said_of(store, name)}).knows_until
 
 
 def _compare(store: Store, request: ModelRequest, held: Row, log: Callable[[str], None]) -> Version:

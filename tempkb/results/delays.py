@@ -22,7 +22,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
-from tempkb.wikidata.late import HOLDS, PROVISIONAL_DAYS, dump_dates, find_absent
+from tempkb.wikidata.late import HOLDS, PROVISIONAL_DAYS, dump_dates
 from tempkb.wikidata.membership import POSSIBLE_FROM
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 from tempkb.windows import Window, windows_until
@@ -41,9 +41,9 @@ _ARRIVALS = f"""
         SELECT subject_id, relation, object_id, arg_max(begins, dump_date) AS begins, min(dump_date) AS came
         FROM held GROUP BY ALL HAVING max(dump_date) = $newest
     ), lacked AS (
-        SELECT c.subject_id, relation, object_id, begins, came, max(d.day) FILTER (WHERE a.day IS NULL) AS lacked
-        FROM came AS c LEFT JOIN (SELECT unnest($days) AS day) AS d ON d.day < came AND d.day > $start
-        LEFT JOIN absent AS a ON a.day = d.day AND a.entity_id = c.subject_id GROUP BY ALL
+        SELECT c.subject_id, relation, object_id, begins, came, max(d.dump_date) AS lacked
+        FROM came AS c LEFT JOIN (SELECT entity_id, dump_date FROM {WIKIDATA_ENTITIES.name}) AS d
+        ON d.entity_id = c.subject_id AND d.dump_date < c.came AND d.dump_date > $start GROUP BY ALL
     )
     SELECT relation, begins, (hash(subject_id) % {_GROUPS})::INTEGER AS subjects,
            greatest(0, coalesce(lacked - $end::DATE + 1, 0))::BIGINT AS first,
@@ -124,8 +124,7 @@ def _waiting(store: Store, dumps: Sequence[date], windows: Sequence[Window]) -> 
     with in_memory() as connection:
         for table in (FACTS, WIKIDATA_ENTITIES):
             view_files(connection, table.name, store.lake.files(table.name), table.schema)
-        find_absent(connection, dumps)
-        rows = _counted(connection, dumps, windows)
+        rows = _counted(connection, windows, dumps[-1])
         between = {"start": windows[0].start, "end": windows[-1].end, "newest": dumps[-1]}
         found = connection.execute(_SUBJECTS, between).fetchall()
     n_subjects = {(BEGUN, relation or ALL): n for relation, n, _ in found}
@@ -138,15 +137,12 @@ def _waiting(store: Store, dumps: Sequence[date], windows: Sequence[Window]) -> 
             yield _estimated(facts, relation, list(group), n_subjects)
 
 
-def _counted(
-    connection: duckdb.DuckDBPyConnection, dumps: Sequence[date], windows: Sequence[Window]
-) -> list[tuple[Any, ...]]:
+def _counted(connection: duckdb.DuckDBPyConnection, windows: Sequence[Window], newest: date) -> list[tuple[Any, ...]]:
     """Facts by relation, whether they begin in the window, group of subjects, first and last day; with their number."""
-    shared = {"days": list(dumps), "newest": dumps[-1]}
     return [
         row
-        for window in windows
-        for row in connection.execute(_ARRIVALS, {**shared, "start": window.start, "end": window.end}).fetchall()
+        for one in windows
+        for row in connection.execute(_ARRIVALS, {"start": one.start, "end": one.end, "newest": newest}).fetchall()
     ]
 
 

@@ -7,7 +7,7 @@ from tempkb.models.tables import MODELS
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.sql_estimates.aggregates import ALL as EVERY
 from tempkb.sql_estimates.aggregates import pooled
-from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, estimates
+from tempkb.sql_estimates.clustered_sql import FRACTION, SHARE, estimates
 from tempkb.store.quoting import literal
 from tempkb.store.tables import Column, Family, Rule, Table, View
 from tempkb.store.types import DATE, FLOAT64, INT32, STRING, list_of
@@ -34,8 +34,9 @@ _VALUES = ("exact_match", "f1", "rouge1", "recall_at_10", "rouge1_over_masks", "
 JUDGED_ANSWERS = Table(
     name="judged_answers",
     meaning="What answers of models are worth, one row for each item, model and decoder: the first answer against all "
-    "names that are right, with aliases. Values are null where the model could not be asked; an answer that is "
-    "missing, refused or cut off has zero.",
+    "names that are right, with aliases. Of an answer of causal.greedy, which runs on, its beginning counts: the "
+    "shortest right name with which it begins, else its first line. Values are null where the model could not be "
+    "asked; an answer that is missing, refused or cut off has zero.",
     columns=(
         Column("benchmark", STRING, "name of the benchmark"),
         *_ASKED,
@@ -71,6 +72,7 @@ JUDGED_ANSWERS = Table(
         ),
         Rule("exact_is_whole", "an exact match has an F1 of one", "exact_match = 1 AND f1 < 1"),
     ),
+    code_version="2",
 )
 
 JUDGED_CHANGES = Table(
@@ -110,11 +112,12 @@ JUDGED_CHANGES = Table(
         Rule("known_kind", "what is named has a known value", f"names NOT IN ({', '.join(map(literal, NAMES))})"),
         Rule("none_has_no_text", "who names nothing gave no answer", "(names = 'none') AND text IS NOT NULL"),
     ),
+    code_version="2",
 )
 
 _OF = "release, model, decoder, split, window_start"
 _SHARE_OF_ITEMS, _MEAN_OF_ITEMS = (
-    f"'metric': '{metric}', 'form': '{form}'" for metric, form in (("share of items", SHARE), ("mean of items", MEAN))
+    f"'metric': '{name}', 'form': '{form}'" for name, form in (("share of items", SHARE), ("mean of items", FRACTION))
 )
 _MEASURED = ", ".join(
     f"{{'aggregate': {literal(name)}, 'value': {name}, "
@@ -134,7 +137,7 @@ _SUMS_OF_ANSWERS = f"""
     FROM summed
     UNION ALL BY NAME
     -- Each entity with the same weight.
-    SELECT * REPLACE ('recall_at_10_by_entity' AS aggregate, 'mean of entities' AS metric, '{MEAN}' AS form, 1 AS n,
+    SELECT * REPLACE ('recall_at_10_by_entity' AS aggregate, 'mean of entities' AS metric, '{FRACTION}' AS form, 1 AS n,
                       s / n AS s)
     FROM summed WHERE aggregate = 'recall_at_10'
 """
@@ -162,7 +165,8 @@ _SUMS_OF_NAMES = f"""
     SELECT {_OF}, position, 'share of changes' AS metric, aggregate, '{SHARE}' AS form, subject_id AS cluster,
            count(is_named) AS n, count(*) FILTER (is_named) AS s, count(is_named) AS items
     FROM (
-        SELECT {_OF}, coalesce(position, 'unknown') AS position, subject_id, unnest([{_SHARES}], max_depth := 2)
+        SELECT * REPLACE (coalesce(position, 'unknown') AS position, change_from AS window_start),
+               unnest([{_SHARES}], max_depth := 2)
         FROM {JUDGED_CHANGES.name}
     ) GROUP BY ALL HAVING count(is_named) > 0
 """
@@ -172,8 +176,9 @@ NAMES_BY_WINDOW = View(
     meaning="Whom models name where facts changed (judged_changes): the share of changes whose answer names the new "
     "object, the old one (old: the answer is stale), other_object (another object of the subject), other_name, none, "
     "or a name that new and old share (ambiguous); and the same by another subject's change (placebo_new and so on). "
-    "By window (null: all windows), split (all: all splits) and position of the change to the model's knowledge date "
-    "(all, before, inside, after, or unknown), with standard errors by subject.",
+    "By window of the change (that in which the new object begins; null: all windows), split (all: all splits) and "
+    "position of the change to the model's knowledge date (all, before, inside, after, or unknown), with standard "
+    "errors by subject.",
     query=estimates(
         pooled(
             _SUMS_OF_NAMES,
@@ -187,9 +192,11 @@ NAMES_BY_WINDOW = View(
 
 _RANKS = (1, 10, 20, 50, 100)
 _AT = ", ".join(f"{{'aggregate': 'precision_at_{k}', 'value': (rank <= {k})::INTEGER::DOUBLE}}" for k in _RANKS)
+_QUERIES = tuple(one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries)
+_LATER = " UNION ALL ".join(f"SELECT release, query_id AS item_id FROM {one} WHERE template_no > 1" for one in _QUERIES)
 _SUMS_OF_RANKS = f"""
     SELECT release, model, scorer, split, window_start, variant, 'mean of queries' AS metric, aggregate,
-           '{MEAN}' AS form, cluster_id AS cluster,
+           CASE aggregate WHEN 'mrr_at_100' THEN '{FRACTION}' ELSE '{SHARE}' END AS form, cluster_id AS cluster,
            count(*) AS n, sum(value) AS s, count(*) AS items
     FROM (
         SELECT release, model, scorer, split, window_start, variant, cluster_id,
@@ -200,6 +207,7 @@ _SUMS_OF_RANKS = f"""
             SELECT f.release, f.model, f.scorer, f.split, f.window_start, f.variant, f.cluster_id, f.item_id,
                    min(s.rank) AS rank
             FROM fact_scores AS f JOIN {PROMPT_SCORES.name} AS s USING (model, scorer, prompt_id)
+            ANTI JOIN ({_LATER}) AS later ON later.release = f.release AND later.item_id = f.item_id
             WHERE s.rank IS NOT NULL AND f.role = 'current' GROUP BY ALL
         )
     ) GROUP BY ALL
@@ -210,7 +218,8 @@ TOKEN_RANKS = View(
     meaning="Where right answers of one token stand in the vocabulary, by window (null: all windows) and split (all: "
     "all splits), with standard errors by subject: precision_at_1, 10, 20, 50 and 100 (the share of queries of which a "
     "right answer is among the first k) and mrr_at_100 (the mean of 1 / rank, zero from 101 on), as DynamicTempLAMA "
-    "measures them. Asked for by tempkb score --scorer probing; names of several tokens do not count.",
+    "measures them. Asked for by tempkb score --scorer probing; names of several tokens do not count, and of a "
+    "relation with several templates only the first does.",
     query=estimates(
         pooled(
             _SUMS_OF_RANKS,
@@ -220,6 +229,7 @@ TOKEN_RANKS = View(
         ("release", "model", "scorer", "variant", "split", "window_start", "metric", "aggregate"),
     ),
     needs=("fact_scores", PROMPT_SCORES.name),
+    optional=_QUERIES,
 )
 
 TABLES = (JUDGED_ANSWERS, JUDGED_CHANGES)

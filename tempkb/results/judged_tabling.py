@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from tempkb.generations.naming import NAMES
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
-from tempkb.results.requests import Period
 from tempkb.results.tables import ALL
 from tempkb.store.quoting import identifier, literal
 from tempkb.store.store import Store
@@ -26,9 +25,10 @@ def read_names(store: Store, *conditions: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = _rows(
         store,
         f"""
-        SELECT release, model, decoder, window_start, {counted}, count(DISTINCT subject_id) AS n_subjects
+        SELECT release, model, decoder, change_from AS window_start, {counted},
+               count(DISTINCT subject_id) AS n_subjects
         FROM {JUDGED_CHANGES.name} WHERE {" AND ".join(["names IS NOT NULL", *conditions])}
-        GROUP BY release, model, decoder, window_start ORDER BY ALL
+        GROUP BY release, model, decoder, change_from ORDER BY ALL
         """,
         JUDGED_CHANGES.name,
     ).to_pylist()
@@ -52,29 +52,19 @@ def sample_by_kind(store: Store) -> dict[str, pa.Table]:
     return {kind: rows for kind, rows in found.items() if rows.num_rows}
 
 
-def read_named(store: Store, release: str, window: Period) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Return whom models name in the changes that lie wholly in a window: pairs of what is named and the subject.
-
-    Args:
-        store: of the home.
-        release: of DynamicTempLAMA.
-        window: first day, and the day after the last.
-
-    Returns:
-        By model and decoder.
-    """
+def read_named(store: Store, release: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return whom models name in the changes of a release, by model and decoder; `item` is the change, as in scores."""
     rows = _rows(
         store,
         f"""
-        SELECT model, decoder, names, subject_id FROM {JUDGED_CHANGES.name}
-        WHERE names IS NOT NULL AND release = {literal(release)}
-          AND change_from >= DATE '{window[0]}' AND change_to <= DATE '{window[1]}' ORDER BY ALL
+        SELECT model, decoder, names, placebo_names, subject_id, hash(item_id, new_object_id, old_object_id) AS item
+        FROM {JUDGED_CHANGES.name} WHERE names IS NOT NULL AND release = {literal(release)} ORDER BY ALL
         """,
         JUDGED_CHANGES.name,
     )
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows.to_pylist():
-        found.setdefault((row["model"], row["decoder"]), []).append((row["names"], row["subject_id"]))
+        found.setdefault((row["model"], row["decoder"]), []).append(row)
     return found
 
 

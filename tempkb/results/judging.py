@@ -11,7 +11,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Judging
 from tempkb.generations.measures import best, exact_match, is_recalled, released_f1_macro, rouge1, token_f1
-from tempkb.generations.naming import named
+from tempkb.generations.naming import beginning, named
 from tempkb.generations.tables import GENERATIONS, UNMEASURED
 from tempkb.models.tables import MODELS
 from tempkb.prompts import QUESTION_ID
@@ -28,6 +28,7 @@ from tempkb.store.tables import Table
 Row = Mapping[str, Any]
 
 _BATCH_ROWS = 4096
+_RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
 
 _SAID = f"""
     SELECT question_id, model, decoder,
@@ -118,6 +119,8 @@ def _worth(row: Row) -> dict[str, float | None]:
     texts = [one["text"] for one in answers if one["text"] is not None]
     # Nothing is worth nothing, also where the answer of a lower rank has a text.
     first = [answers[0]["text"]] if answers[0]["text"] is not None else []
+    if row["decoder"].startswith(_RUNNING_ON):
+        first = [beginning(text, names) for text in first]
     worth: dict[str, float | None] = {
         "exact_match": best(exact_match, first, names),
         "f1": best(token_f1, first, names),
@@ -172,15 +175,15 @@ def _position(row: Row) -> str | None:
 
 def _names(row: Row) -> dict[str, str | None]:
     """Whom an answer names, by the own change and by another subject's."""
-    first, others = row["answers"][0], row["other_names"]
+    first = row["answers"][0]
     labels = {"new_label": row["new_names"][0], "old_label": row["old_names"][0]}
     if first["status"] in UNMEASURED:
         return labels
 
     def kind(new: Sequence[str], old: Sequence[str], other: Sequence[str]) -> str:
-        return named(first["text"], new, old, other, runs_on=row["decoder"].startswith("causal.greedy"))
+        return named(first["text"], new, old, other, runs_on=row["decoder"].startswith(_RUNNING_ON))
 
-    found = {**labels, "names": kind(row["new_names"], row["old_names"], others)}
-    if row["placebo_new_names"] and row["placebo_old_names"]:
-        found["placebo_names"] = kind(row["placebo_new_names"], row["placebo_old_names"], others)
+    found = {**labels, "names": kind(row["new_names"], row["old_names"], row["other_names"])}
+    if row["placebo_new_names"]:
+        found["placebo_names"] = kind(*(row[f"placebo_{one}_names"] for one in ("new", "old", "other")))
     return found

@@ -4,6 +4,7 @@ Of changes, the level is the share in which the new object is preferred. Of enti
 entities, shown as a perplexity; the difference of two such means is shown as a factor.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -144,16 +145,17 @@ class Known:
 
 @dataclass(frozen=True)
 class _Ways:
-    """How an aggregate is estimated, and whether a higher level means that more is known."""
+    """How an aggregate is estimated, up to which level from 0 on, and whether a higher one means that more is known."""
 
     level: Level
     paired: Callable[[Any, Any, Any], Estimate]
     change: Change
+    most: float
     sign: int
 
 
-_OF_SHARES = _Ways(proportion, paired_difference, change, 1)
-_OF_PERPLEXITIES = _Ways(macro_mean, paired_macro_difference, macro_change, -1)
+_OF_SHARES = _Ways(proportion, paired_difference, change, 1, 1)
+_OF_PERPLEXITIES = _Ways(macro_mean, paired_macro_difference, macro_change, math.inf, -1)
 
 
 def _ways(question: Question) -> _Ways:
@@ -186,6 +188,7 @@ def _known(question: Question, scores: ModelScores) -> Known:
     if level is not None and earlier is not None:
         before, after = scores.earlier, scores.window
         difference = ways.change(before.values, before.clusters, after.values, after.clusters)
+        difference = difference.within(-ways.most, ways.most)
     control = _control(scores.earlier)
     return Known(
         question,
@@ -219,7 +222,7 @@ def _rank_note(earlier: Estimate | None, control: float | None) -> str:
 
 
 def _level(ways: _Ways, scored: Scored) -> Estimate | None:
-    return ways.level(scored.values, scored.clusters) if len(scored.values) else None
+    return ways.level(scored.values, scored.clusters).within(0, ways.most) if len(scored.values) else None
 
 
 def _verdict(difference: Estimate | None, sign: int) -> str:

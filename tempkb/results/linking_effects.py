@@ -159,7 +159,7 @@ def _crossed(effect: Effect, matrix: Floats) -> Effect:
         return replace(effect, n_seeds=n_seeds)
     if n_seeds < 2 or effect.n_clusters < MIN_CLUSTERS:
         return replace(effect, estimate=float(matrix.mean()), n_seeds=n_seeds)
-    found = crossed_bootstrap(matrix, n_replicates=_REPLICATES, seed=_CHANCE)
+    found = crossed_bootstrap(matrix, n_replicates=_REPLICATES, seed=_CHANCE).within(-1, 1)
     p_value = equivalence(found, MARGIN) if effect.contrast.expected == "within 5 points" else found.p_value
     return replace(effect, estimate=found.value, low=found.low, high=found.high, n_seeds=n_seeds, p_value=p_value)
 

@@ -5,7 +5,7 @@ A cell is a linker at a test: its release, pool, subset, test snapshot and categ
 
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
 from tempkb.sql_estimates.aggregates import ALL
-from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, Measure, estimates
+from tempkb.sql_estimates.clustered_sql import FRACTION, SHARE, Measure, estimates
 from tempkb.store.quoting import literal
 
 KS = tuple(2**power for power in range(N_TOP.bit_length()))
@@ -104,5 +104,5 @@ def accuracies() -> str:
 
 
 def _measure(metric: str, k: int, n: str, s: str) -> Measure:
-    form = SHARE if metric == ACCURACY else MEAN
+    form = SHARE if metric == ACCURACY else FRACTION
     return Measure(n, s, n, (("metric", literal(metric)), ("k", str(k)), ("form", literal(form))))

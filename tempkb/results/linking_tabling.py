@@ -1,14 +1,12 @@
 """Writes results of linking: the paper's tables for people and for LaTeX, figures in sentences, and CSV."""
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from datetime import date
 
 from tempkb.results.latex import escaped
 from tempkb.results.linking_reading import CATEGORIES, Linking, Row
 from tempkb.sql_estimates.conventions import MIN_CLUSTERS
-from tempkb.wording import counted, rounded
+from tempkb.wording import counted, csv_of, rounded
 
 BETTER, WORSE, OWN = "better", "worse", "own"
 """How a cell differs from the one of the snapshot of the training."""
@@ -191,12 +189,8 @@ def as_csv(every: Sequence[Linking]) -> str:
         for row in rows
     ]
     columns = list(dict.fromkeys(name for _, row in named for name in row))
-    lines = io.StringIO()
-    writer = csv.DictWriter(lines, ["view", *columns], lineterminator="\n")
-    writer.writeheader()
     ordered = sorted(named, key=lambda one: (one[0], [str(one[1].get(name)) for name in columns]))
-    writer.writerows({"view": view, **row} for view, row in ordered)
-    return lines.getvalue()
+    return csv_of([["view", *columns], *([view, *map(row.get, columns)] for view, row in ordered)])
 
 
 def as_latex(every: Sequence[Linking]) -> str:

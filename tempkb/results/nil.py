@@ -138,7 +138,7 @@ def figures(mentions: Mentions, threshold: float | None) -> Iterator[dict[str, A
     for metric, estimate in (
         ("f1", _f1(refused, ~is_present, entities)),
         ("accuracy", proportion(right, entities)),
-        ("gain", clustered_mean(right.astype(np.float64) - mentions.is_right, entities)),
+        ("gain", clustered_mean(right.astype(np.float64) - mentions.is_right, entities).within(-1, 1)),
     ):
         yield {"metric": metric, **_estimated(estimate), **sizes}
 

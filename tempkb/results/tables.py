@@ -129,6 +129,7 @@ KNOWLEDGE = Table(
     partitioned_by="nothing",
     partition_columns=(),
     rules=_OF_KNOWN,
+    code_version="2",
 )
 
 KNOWS = Table(
@@ -146,6 +147,7 @@ KNOWS = Table(
     partitioned_by="nothing",
     partition_columns=(),
     rules=_OF_KNOWN,
+    code_version="2",
 )
 
 _OF_EFFECTS = (
@@ -260,6 +262,7 @@ LINKING_EFFECTS = Table(
         Rule("known_verdict", "the verdict is known", "verdict NOT IN ('shown', 'not shown', 'no claim')"),
         *_OF_EFFECTS,
     ),
+    code_version="2",
 )
 
 LINKING_SUMS = Table(
@@ -300,6 +303,7 @@ LINKING_SUMS = Table(
         Rule("types_are_of_new_entities", "only new entities have types", "type_by IS NOT NULL AND category <> 'new'"),
         Rule("interval_holds_its_value", "an interval contains its value", "NOT (value BETWEEN low AND high)"),
     ),
+    code_version="2",
 )
 
 NIL_RESULTS = Table(
@@ -315,7 +319,7 @@ NIL_RESULTS = Table(
         Column(
             "model_cut",
             DATE,
-            "snapshot of its training, after which a pool should not be: of an earlier one it has read of absent "
+            "snapshot of its training, before which a pool should not be: of an earlier one it has read of absent "
             "entities; null if tempkb did not train it",
         ),
         Column("measure", STRING, "margin or top_score, as in nil_thresholds"),
@@ -381,6 +385,7 @@ FACT_DELAYS = Table(
     partitioned_by="nothing",
     partition_columns=(),
     rules=(Rule("days_or_a_reason", "there are days, or a reason why not", "(days IS NULL) = (reason IS NULL)"),),
+    code_version="2",
 )
 
 TABLES = (

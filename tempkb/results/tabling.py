@@ -1,7 +1,5 @@
 """Writes what models know as a table: rows of the lake, CSV with all columns, and LaTeX as papers print it."""
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +12,12 @@ from tempkb.results.latex import escaped
 from tempkb.results.questions import Scored
 from tempkb.results.reading import read_windows
 from tempkb.results.tables import ALL, KNOWLEDGE
+from tempkb.statistics import Estimate
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.wording import rounded
+from tempkb.wording import csv_of, rounded
 
 TITLES = (
     "model",
@@ -61,11 +60,8 @@ def as_arrow(known: Sequence[Known]) -> pa.Table:
 
 def as_csv(known: Sequence[Known]) -> str:
     """Return a CSV file with the columns of `knowledge`; numbers have all their digits."""
-    lines = io.StringIO()
-    writer = csv.DictWriter(lines, KNOWLEDGE.column_names(), extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(one.row() for one in known)
-    return lines.getvalue()
+    names = KNOWLEDGE.column_names()
+    return csv_of([names, *(map(one.row().get, names) for one in known)])
 
 
 def as_latex(known: Sequence[Known]) -> str:
@@ -120,6 +116,11 @@ def level_in_words(known: Known, items: Scored) -> str:
     level = known.level_of(items)
     show = _factor if known.is_factor else _percent
     return "" if level is None else _interval(level.value, level.low, level.high, show)
+
+
+def share_in_words(share: Estimate) -> str:
+    """Return a share with its interval, if there is one, in per cent."""
+    return _interval(share.value, share.low, share.high, _percent)
 
 
 def _interval(value: float | None, low: float | None, high: float | None, show: Any, sign: str = "") -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
 from tempkb.store.damage import replace_whole
+from tempkb.store.owned import own
 from tempkb.titles import Site, may_be_title
 
 ALL_PAGES = "all"
@@ -111,7 +112,7 @@ def read_list(file: Path) -> tuple[str, str]:
 
 def keep_list(home: Path, name: str, text: str) -> None:
     """Keep a list in its home."""
-    replace_whole(_list_path(home, name), text.encode())
+    replace_whole(own(home, _list_path(home, name)), text.encode())
 
 
 def _read(name: str, lines: Iterable[str]) -> PageChoice:

@@ -373,7 +373,8 @@ class _Pass:
             return
         for stream in streams:
             for damage in stream.damages:
-                raise DamageError(stream.name, damage.position, damage.of, damage.reason)
+                instead = " (without the setting strict the complete pages before that place are kept)"
+                raise DamageError(stream.name, damage.position, damage.of, damage.reason, instead)
 
     def _report_progress(self, progress: Sequence[Progress]) -> None:
         now = time.monotonic()

@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from tempkb.errors import ContractError
 from tempkb.revisions.reading import Item, Receipt
 from tempkb.store.damage import sum_of
 from tempkb.store.lake import Lake, Version
+from tempkb.store.owned import remove_tree
 
 
 @dataclasses.dataclass
@@ -134,7 +134,7 @@ def new_try(folder: Path, kept: Iterable[Receipt]) -> Path:
     tries = sorted(folder.glob("try-*"))
     for item in (path for one in tries for path in one.iterdir()):
         if item not in used:
-            shutil.rmtree(item)
+            remove_tree(folder, item)
     return folder / f"try-{len(tries):04}"
 
 

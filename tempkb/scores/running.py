@@ -7,7 +7,6 @@ a model for answers of one kind.
 
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from tempkb.scores.shards import Shards, merged
 from tempkb.scores.tables import drafts_of, partition_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking
+from tempkb.store.owned import real_folders, remove_tree
 from tempkb.store.quoting import parquet
 from tempkb.store.said import note_asked
 from tempkb.store.store import Store, inputs_of
@@ -176,7 +176,7 @@ class _Run:
         finally:
             # Also if a shard fails or the run is interrupted: what is finished is not lost.
             self._add(shards, partition, one)
-        shutil.rmtree(shards.folder)
+        remove_tree(self._folder, shards.folder)
         by_status = counted(self._kind, self._store, partition, query)
         return Answered(name, sum(by_status.values()), n_new, by_status, one.sources, new_sources)
 
@@ -240,7 +240,7 @@ class _Run:
             shards = Shards(self._kind, folder)
             shards.take_back()
             self._add(shards, partition, None)
-        shutil.rmtree(folder)
+        remove_tree(self._folder, folder)
 
     def _ask_shards(self, one: Wanted, name: str, partition: str, shards: Shards) -> None:
         asker = self._kind.asker(self._loaded(), one.template, self._limits())
@@ -347,4 +347,4 @@ def _short(said: Sequence[Any]) -> str:
 
 def _kept_of(folder: Path) -> list[Path]:
     """Folders of shards that earlier runs have left."""
-    return sorted(path for path in folder.iterdir() if path.is_dir())
+    return real_folders(folder)

@@ -4,6 +4,7 @@ from tempkb.benchmarks.register import to_build_again
 from tempkb.generations.kind import KINDS
 from tempkb.linking.mending import command_without_row, commands_of_scores
 from tempkb.linking.tables import LINKERS, linker_of
+from tempkb.models.known import known_model, words_of_row
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import is_imported, model_of
 from tempkb.settings import Home
@@ -27,10 +28,11 @@ def command_for(store: Store, table: str, partition: str) -> str:
 
 
 def _of_model(store: Store, name: str) -> str:
-    is_known = readable_said(store.home.checkpoints, name).words or name in dict(store.home.settings.models)
-    is_known = is_known or store.lake.current(MODELS.name, name) is not None
+    row = known_model(store.lake, name)
+    words = readable_said(store.home.checkpoints, name).words or (words_of_row(row) if row is not None else {})
+    is_known = "checkpoint" in words or name in dict(store.home.settings.models)
     imported = (key for kind in KINDS for key in store.lake.keys(kind.table.name) if is_imported(key))
-    if not is_known and name in map(model_of, imported):
+    if not is_known and (words or name in map(model_of, imported)):
         return _import(name)
     return f"tempkb model add {name}" + ("" if is_known else " CHECKPOINT")
 

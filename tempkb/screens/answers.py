@@ -1,7 +1,8 @@
 """Screens of what models said: whom they name in a window, and answers beside what is right."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
@@ -10,52 +11,54 @@ from tempkb.generations.tables import GENERATIONS
 from tempkb.results.currency import are_due
 from tempkb.results.judged_tables import JUDGED_CHANGES
 from tempkb.results.judged_tabling import read_changes, read_items, read_named
-from tempkb.results.requests import AnswersRequest, Period
+from tempkb.results.knowing import Known
+from tempkb.results.requests import AnswersRequest
+from tempkb.results.tabling import share_in_words
 from tempkb.scores.tables import model_of
 from tempkb.screens.console import console, grid, print_next, say
-from tempkb.screens.files import csv_of, write_file
+from tempkb.screens.files import write_csv
 from tempkb.statistics.estimates import proportion
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
-from tempkb.wording import rounded
 
-_SHOWN = {NEW: "new, %", OLD: "old, %", "other": "other, %", NONE: "none, %"}
+_SHOWN = {
+    "new, %": ("names", NEW),
+    "placebo new, %": ("placebo_names", NEW),
+    "old, %": ("names", OLD),
+    "placebo old, %": ("placebo_names", OLD),
+    "other, %": ("names", ""),
+    "none, %": ("names", NONE),
+}
 
 
-def print_names(store: Store, release: str, window: Period, models: Sequence[str]) -> None:
-    """Print whom models name in the changes of a window; nothing if none of them was asked.
-
-    Args:
-        store: of the home.
-        release: of DynamicTempLAMA.
-        window: first day, and the day after the last.
-        models: names; empty for all.
-    """
-    found = read_named(store, release, window)
-    rows = [(*key, len(own), *_shares(own)) for key, own in found.items() if not models or key[0] in models]
+def print_names(store: Store, known: Sequence[Known]) -> None:
+    """Print whom models name in the changes by which it was measured what they know; nothing if none was asked."""
+    asked: dict[str, set[int]] = {}
+    for one in known:
+        asked.setdefault(one.scores.model["model"], set()).update(one.scores.window.items.tolist())
+    named = read_named(store, known[0].question.release)
+    counted = {key: [row for row in every if row["item"] in asked.get(key[0], ())] for key, every in named.items()}
+    rows = [(*key, len(own), *_shares(own)) for key, own in counted.items() if own]
     if not rows:
         return
-    console().print(grid(("model", "decoder", "changes", *_SHOWN.values()), rows, title="whom they name"))
+    console().print(grid(("model", "decoder", "changes", *_SHOWN), rows, title="whom they name"))
     say(
-        "new, old: the share of all changes of the window in which the model's answer names the object that came, or "
-        "the one that left (a stale answer), by any of its names; other: anything else; none: it gave no answer; in "
+        "new, old: the share of the changes counted above in which the model's answer names the object that came, or "
+        "the one that left (a stale answer), by any of its names; placebo: the same answers by another subject's "
+        "change, so what models name that do not know the subjects; other: anything else; none: it gave no answer; in "
         "brackets the 95 % interval, clustered by subject"
     )
     if due := are_due(store, (JUDGED_CHANGES.name,)):
         say(due)
 
 
-def _shares(own: Sequence[tuple[str, str]]) -> list[str]:
+def _shares(own: Sequence[Mapping[str, Any]]) -> list[str]:
     """The share of each kind, with its interval, in per cent."""
-    subjects = [subject for _, subject in own]
     cells = []
-    for kind in _SHOWN:
-        is_named = [name == kind or (kind == "other" and name not in (NEW, OLD, NONE)) for name, _ in own]
-        one = proportion(is_named, subjects)
-        share = rounded(100 * one.value, 0)
-        if one.low is not None and one.high is not None:
-            share += f" [{rounded(100 * one.low, 0)}, {rounded(100 * one.high, 0)}]"
-        cells.append(share)
+    for column, kind in _SHOWN.values():
+        told = [(row[column], row["subject_id"]) for row in own if row[column] is not None]
+        is_named = [name == kind or (not kind and name not in (NEW, OLD, NONE)) for name, _ in told]
+        cells.append(share_in_words(proportion(is_named, [subject for _, subject in told])) if told else "")
     return cells
 
 
@@ -72,6 +75,8 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
             f"answers: found no answers of a model {model!r}; there: {', '.join(asked) or 'none'}. Let it answer: "
             f"tempkb generate {model}"
         )
+    if not store.lake.partitions(JUDGED_CHANGES.name):
+        raise SettingsError(f"answers: those of {model} were not judged yet; judge them: tempkb results")
     conditions = _conditions(model, request, "window_start")
     changes = read_changes(store, [*conditions, *_of_kind(request.kind)], request.limit)
     items = None if request.kind else read_items(store, conditions, request.limit)
@@ -89,7 +94,7 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
             if items is not None
             else read_changes(store, [*conditions, *_of_kind(request.kind)], None)
         )
-        write_file(csv_file, csv_of(every))
+        write_csv(csv_file, every)
     print_next(*(f"answers {model} --kind {kind}" for kind in NAMES if kind == OLD and not request.kind), "knows")
 
 

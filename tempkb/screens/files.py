@@ -8,6 +8,7 @@ from typing import Any
 from tempkb.errors import SettingsError
 from tempkb.pictures import as_png
 from tempkb.screens.console import say
+from tempkb.wording import csv_cell
 
 _DOTS_PER_INCH = 150
 
@@ -30,13 +31,15 @@ def write_file(path: Path, content: bytes) -> None:
     say(f"written: {path}")
 
 
-def csv_of(rows: Any) -> bytes:
-    """Return an Arrow table as a CSV file."""
+def write_csv(path: Path, rows: Any) -> None:
+    """Write an Arrow table as a CSV file; raises what `write_file` does."""
+    import pyarrow as pa
     from pyarrow import csv
 
     written = io.BytesIO()
-    csv.write_csv(rows, written)
-    return written.getvalue()
+    columns = [pa.array(list(map(csv_cell, one.to_pylist())), one.type) for one in rows.columns]
+    csv.write_csv(pa.table(columns, rows.column_names), written)
+    write_file(path, written.getvalue())
 
 
 def write_picture(path: Path, figure: Any) -> None:

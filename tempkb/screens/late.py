@@ -10,7 +10,7 @@ from tempkb.errors import SettingsError
 from tempkb.results.currency import are_due
 from tempkb.results.tables import FACT_DELAYS
 from tempkb.screens.console import console, grid, say
-from tempkb.screens.files import csv_of, write_file
+from tempkb.screens.files import write_csv
 
 _SHOWN = (0.5, 0.9, 0.95)
 _WHAT = {"begun": "begin in the window", "holding": "hold in the window"}
@@ -27,7 +27,7 @@ def print_delays(csv_file: Path | None) -> None:
         raise SettingsError(f"{FACT_DELAYS.name} is not built; compute it: tempkb results")
     found = store.query(f"FROM {FACT_DELAYS.name} ORDER BY facts, relation <> 'all', relation, share", FACT_DELAYS.name)
     if csv_file:
-        write_file(csv_file, csv_of(found))
+        write_csv(csv_file, found)
     rows = found.to_pylist()
     if rows[0]["reason"]:
         say(f"How long facts take to come is not known: {rows[0]['reason']}.")

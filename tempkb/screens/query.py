@@ -1,7 +1,6 @@
 """The screen of `tempkb sql`: one reading query over the published tables."""
 
 import contextlib
-import csv
 import errno
 import json
 import math
@@ -27,7 +26,7 @@ from tempkb.store.answers import BATCH_ROWS, Answer
 from tempkb.store.questions import RefusedError, check, names_in
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
-from tempkb.wording import counted
+from tempkb.wording import counted, csv_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -226,10 +225,9 @@ def _batches(rows: "pa.RecordBatchReader") -> "Iterator[pa.RecordBatch]":
 
 def _write_csv(answer: Answer) -> None:
     speak_utf8()
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(answer.names)
+    sys.stdout.write(csv_of([answer.names]))
     for rows in answer.batches():
-        writer.writerows([_csv(value) for value in row] for row in rows)
+        sys.stdout.write(csv_of(map(_csv, row) for row in rows))
 
 
 def _write_json(answer: Answer) -> None:

@@ -13,6 +13,7 @@ from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_linker, of_model, of_release, of_windows, remove
 from tempkb.runs.jobs import forget_partitions
 from tempkb.screens.console import console, grid, say
+from tempkb.screens.upkeep import tell_strangers
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.windows import parse_range, window_of_key, windows_between
@@ -38,6 +39,7 @@ def remove_what(
     # What is damaged can be removed like anything else, and must not stand in the way of the rest.
     for done in store.set_aside_damaged():
         say(str(done))
+    tell_strangers(store)
     removal = _find(store, windows, release, dump, model, linker, force=force)
     tables = Counter(table for table, _ in removal.partitions)
     rows = [(table, n, _rows(store, removal, table)) for table, n in tables.items()]

@@ -65,7 +65,7 @@ def print_knowledge(
         for line in remarks(store, request, own):
             say(line)
         _print_withheld(store, own)
-        print_names(store, own[0].question.release, own[0].question.window, request.models)
+        print_names(store, own)
     for line in unanswered:
         say(f"{line}.")
     if with_answers:

@@ -136,7 +136,7 @@ def _print_preferences(store: Store, condition: str, windows: tuple[date, date] 
     rows = store.ask(
         f"""
         SELECT model, scorer, release, max(n_items) FILTER (aggregate = 'prefers_new_raw') AS n_pairs, {shares}
-        FROM ({preferences(condition=condition)})
+        FROM ({preferences(condition)})
         WHERE window_start IS NULL AND split = {literal(ALL)} AND pairs = {literal(ALL)} GROUP BY ALL ORDER BY ALL
         """,
         SCORED_CHANGES.name,

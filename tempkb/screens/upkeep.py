@@ -46,6 +46,7 @@ def collect_garbage() -> None:
     removed, n_young = store.collect_garbage()
     empty_bin(store.home.dumps)
     _tell_lost(store)
+    tell_strangers(store)
     stay = "stays" if n_young == 1 else "stay"
     young = f" {counted(n_young, 'folder')} {stay} for a day, since open readers may use what was replaced in it."
     say(f"{counted(len(removed), 'folder')} removed.{young if n_young else ''}")
@@ -57,6 +58,13 @@ def collect_garbage() -> None:
             f"({counted(n_bytes, 'byte')}); why.json in each says what is wrong with it. tempkb never removes them; "
             f"when you no longer need them: rm -r {shlex.quote(str(aside[0].parents[2]))}"
         )
+
+
+def tell_strangers(store: Store) -> None:
+    """Print what lies in the lake and is not tempkb's, which nobody deletes."""
+    for path in store.lake.strangers():
+        what = f"a link to {path.readlink()}" if path.is_symlink() else "a folder of other content"
+        tell(f"left as it is: {path}: found {what}; expected only what tempkb wrote")
 
 
 def _existing(patience: Patience | None = None) -> Store:

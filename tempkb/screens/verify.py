@@ -41,6 +41,7 @@ from tempkb.screens.failure import tell
 from tempkb.store.database import Difference, repair_of
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError
+from tempkb.store.owned import LinkError
 from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -86,6 +87,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         store.require_own_record(one for whole in verified.whole.values() for one in whole)
         if not tables and day is None:
             lines += [fault for fault in [copy_fault(store.home.path)] if fault]
+            lines += [str(LinkError(path)) for path in store.lake.strangers() if path.is_symlink()]
             lines += _verify_releases(store, unfinished, passed)
             dumps = _verify_dumps(store)
             lines += dumps.faults
@@ -139,7 +141,7 @@ def _lacking_texts(store: Store, verified: Verified) -> dict[str, dict[str, int]
     gone = {key for key in store.lake.lost(PAGE_WIKITEXTS.name) if store.lake.current(PAGE_WIKITEXTS.name, key) is None}
     lacking = {quarter: windows for quarter, windows in lacking.items() if quarter not in gone}
     # A person without permission to write gets the report all the same.
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, LinkError):
         for quarter, windows in lacking.items():
             store.lake.owe(PAGE_WIKITEXTS.name, quarter, windows)
     return lacking
@@ -274,7 +276,7 @@ def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str
         return lines
     named = passed | {(MODELS.name, key) for key in store.lake.lost(MODELS.name)}
     return lines + [
-        f"model {name}: {found}. Write it again: tempkb model add {name}"
+        f"model {name}: {found}. Write it again: {command_for(store, MODELS.name, name)}"
         for name, found in differing_from_said(store)
         if (MODELS.name, name) not in named
     ]

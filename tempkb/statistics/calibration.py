@@ -93,7 +93,7 @@ def calibration(confidences: Values, is_right: Values, clusters: Clusters, n_bin
         squared_error=squared,
         error=None if squared is None else math.sqrt(max(squared, 0.0)),
         plain_error=plain / len(confidence),
-        brier=clustered_mean((confidence - right) ** 2, place),
+        brier=clustered_mean((confidence - right) ** 2, place).within(0, 1),
         bins=tuple(bins),
     )
 

@@ -51,6 +51,12 @@ class Estimate:
             self.standard_error
         )
 
+    def within(self, least: float, most: float) -> "Estimate":
+        """Return the same with its interval cut at what is possible; rounding may leave the value outside of that."""
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=min(max(self.low, least), self.value), high=max(min(self.high, most), self.value))
+
     @property
     def reason(self) -> str | None:
         """Why there is no interval, in one sentence; None where there is one."""

@@ -1,4 +1,4 @@
-"""Weighted sums of means, for which clusters and draws of a training are two random factors."""
+"""Weighted sums of means of shares, for which clusters and draws of a training are two random factors."""
 
 import math
 from collections import defaultdict
@@ -22,7 +22,7 @@ class Cells:
         cell: of each row.
         cluster: of each row; rows are sorted by it.
         n: of each row and measure, the number of items; may be 0.
-        s: of each row and measure, the sum of their values.
+        s: of each row and measure, the sum of their values, which are from 0 to 1.
         spots: of each cell, which training at which test; its cells share its weight.
         units: of each cell, what was trained; one that has cells at several tests is in each of them.
         trainings: of each cell, or `UNTRAINED`.
@@ -77,7 +77,8 @@ def weighted_sums(cells: Cells, weights: Floats, *, is_pooled: bool = False) -> 
     With psi_c = sum of weight * (s_c - mean * n_c) / N over the cells in which a cluster occurs, the variance by
     cluster is C/(C-1) * sum psi_c^2, so that items that several cells share are paired. Seeds are a random factor: for
     each training the sample variance of what its S seeds contribute, over S, is added, provided that all trainings
-    have several. Degrees of freedom are those of Satterthwaite.
+    have several. Degrees of freedom are those of Satterthwaite. Intervals are cut at what the sum can be, where means
+    are 0 or 1.
 
     Args:
         cells: sums of items.
@@ -93,6 +94,7 @@ def weighted_sums(cells: Cells, weights: Floats, *, is_pooled: bool = False) -> 
     psi, n_clusters = _by_cluster(cells, share, _pooled(cells.means, share) if is_pooled else cells.means)
     by_training, n_seeds = _by_training(cells, weights, used)
     n_units = len(np.unique(cells.units[used]))
+    possible = float(share[share < 0].sum()), float(share[share > 0].sum())
     found: list[WeightedSum | None] = []
     for at, (numbers, means) in enumerate(zip(cells.numbers[used].T, cells.means[used].T, strict=True)):
         if not numbers.all():
@@ -102,7 +104,7 @@ def weighted_sums(cells: Cells, weights: Floats, *, is_pooled: bool = False) -> 
         seeds = [(float(variances[at]), n) for variances, n in by_training]
         of_seeds = math.fsum(variance for variance, _ in seeds)
         of_seeds = of_seeds if of_seeds > ROUNDING**2 else 0.0
-        estimate = _with_errors(plain, clustered_error(psi[:, at], 1), of_seeds, seeds)
+        estimate = _with_errors(plain, clustered_error(psi[:, at], 1), of_seeds, seeds).within(*possible)
         found.append(WeightedSum(estimate, math.sqrt(of_seeds) if seeds else None, n_seeds, n_units))
     return found
 

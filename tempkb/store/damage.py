@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import StoredDamageError
+from tempkb.store.owned import LinkError, own
 
 MARK = "damaged"
 """Note of a partition whose current version was found damaged: it counts as absent."""
@@ -147,10 +148,11 @@ def note_path(root: Path, kind: str, table: str, partition: str) -> Path:
 def refuse(folder: Path, fault: Fault) -> StoredDamageError:
     """Note a fault of the version in a folder, if it is the current one, and return the error to raise."""
     # A user who may not write here still gets the error; others will find the fault by themselves.
-    with contextlib.suppress(OSError, UnicodeDecodeError):
+    with contextlib.suppress(OSError, UnicodeDecodeError, LinkError):
         # A reader may hold a version, or its manifest, that was replaced and collected in the meantime: not damage.
         pointer = (folder.parent / POINTER).read_text("utf-8")
         if f'"{fault.version}"' in pointer and f'"{fault.file}"' in pointer:
-            write_note(note_path(folder.parents[2], MARK, fault.table, fault.partition), fault)
+            root = folder.parents[2]
+            write_note(own(root, note_path(root, MARK, fault.table, fault.partition)), fault)
     advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
     return StoredDamageError(f"{fault}. {advice}")

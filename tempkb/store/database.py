@@ -13,6 +13,7 @@ file shows; tables of many rows are views over the lake's files.
 """
 
 import contextlib
+import errno
 import hashlib
 import itertools
 import os
@@ -66,6 +67,7 @@ _BROUGHT_IN = "3"
 _FEW_ROWS = 1 << 20
 _OWNERS = {"exclusions": "recorded_in", "manifest": "table_name"}
 _MARKS = "; as "
+_NO_ROOM = re.compile("|".join(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)))
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
 # Independent of the order of rows, and as exact as 64 bits per row allow.
@@ -84,6 +86,7 @@ class Publication:
         left: partitions that are still pending.
         damaged: partitions that were found damaged in the lake, in words; they count as absent.
         set_aside: message about a DuckDB file that was moved away; empty if there was none.
+        no_room: was it prevented by a full disk?
     """
 
     done: int
@@ -91,6 +94,7 @@ class Publication:
     reason: str = ""
     damaged: tuple[str, ...] = ()
     set_aside: str = ""
+    no_room: bool = False
 
 
 @dataclass(frozen=True)
@@ -233,7 +237,9 @@ class Database:
             reason = f"{self.path} could not be replaced ({_said(error)}); then: tempkb publish"
         finally:
             self._delete(self._draft)
-        return Publication(0, self._count_pending(), reason)
+        if no_room := _NO_ROOM.search(reason) is not None:
+            reason = "the disk is full; make room, then: tempkb publish"
+        return Publication(0, self._count_pending(), reason, no_room=no_room)
 
     def set_aside_files(self) -> list[Path]:
         """Return the damaged files that were moved away, sorted."""
@@ -413,7 +419,7 @@ class Database:
             if done.returncode:
                 raise DatabaseFileError(
                     f"{self.path} could not be copied, so that it was not brought up to date: {done.stderr.strip()}; "
-                    "make room, then: tempkb publish"
+                    "then: tempkb publish"
                 )
 
     def _finish(self) -> str:

@@ -25,7 +25,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -56,15 +55,20 @@ from tempkb.store.damage import (
 )
 from tempkb.store.locks import LockTimeoutError, Patience, is_same, locked, try_lock
 from tempkb.store.memory import has_columns_of
+from tempkb.store.owned import links_in, own, own_tree, real_folders, remove_tree
 from tempkb.store.tables import Table
 
 _MOMENT = 60.0  # seconds
-_DAY = 86_400.0  # seconds
+DAY = 86_400.0  # seconds
 _LOOK = 2.0  # seconds for which another process may hold a folder of drafts to check whether its run is alive
 RESUMABLE = "resumable-"
 _SLUG = re.compile(r"[a-z0-9_][a-z0-9._-]*")
 _DAMAGED = "_damaged"
 _WHY = "why.json"
+# Added to the name of a version whose deletion begins, so that a kill leaves no half version; it needs no room.
+_GONE = ".gone"
+_VERSION = re.compile(r"[0-9a-f]{16}(\.gone)?")
+_FILE = re.compile(r"part-\d+\.parquet|[a-z]+(-[0-9a-f]{8})?\.jsonl")
 
 
 @dataclass(frozen=True)
@@ -318,7 +322,7 @@ class Lake:
         Args:
             keys: slugs of the builds that filled it, such as windows.
         """
-        folder = note_path(self.root, OWED, table, partition)
+        folder = self._note(OWED, table, partition)
         folder.mkdir(parents=True, exist_ok=True)
         for key in keys:
             (folder / key).touch()
@@ -331,7 +335,7 @@ class Lake:
     def settle(self, table: str, partition: str, keys: Iterable[str]) -> None:
         """Remove the notes of `owe` for what was added."""
         for key in keys:
-            (note_path(self.root, OWED, table, partition) / key).unlink(missing_ok=True)
+            (self._note(OWED, table, partition) / key).unlink(missing_ok=True)
 
     def lost_version(self, table: str, partition: str) -> str:
         """Return the version that a lost partition had; empty if its pointer could not be read."""
@@ -364,7 +368,7 @@ class Lake:
         with locked(self._swap_lock):
             # The copy first: a pointer without a copy is valid, a copy without a pointer would restore the partition.
             self._forget_note(HELD, table, partition)
-            (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
+            (self.own_folder(table, partition) / POINTER).unlink(missing_ok=True)
         self._forget_note(MARK, table, partition)
         self._forget_note(LOST, table, partition)
         self.settle(table, partition, self.owed(table, partition))
@@ -373,10 +377,10 @@ class Lake:
         """Forget a partition that was built in place of one that was lost to damage; that one counts as lost again."""
         with locked(self._swap_lock):
             fault = Fault(table, partition, POINTER, "no version", f"version {version or 'unknown'}", version)
-            write_note(note_path(self.root, LOST, table, partition), fault)
+            write_note(self._note(LOST, table, partition), fault)
             self._forget_note(MARK, table, partition)
             self._forget_note(HELD, table, partition)
-            (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
+            (self.own_folder(table, partition) / POINTER).unlink(missing_ok=True)
 
     def mend(self, fault: Fault) -> Mended | None:
         """Write a lost or damaged pointer again, or set a damaged partition aside, so that it is built again.
@@ -407,9 +411,9 @@ class Lake:
 
     def _set_aside(self, fault: Fault, version: Version | None) -> None:
         """Move a damaged version aside or, if it is unknown which one was current, all versions."""
-        folder = self._folder(fault.table, fault.partition)
-        moved = [version.folder] if version is not None else sorted(folder.glob("*/"))
-        write_note(note_path(self.root, LOST, fault.table, fault.partition), fault)
+        folder = self.own_folder(fault.table, fault.partition)
+        moved = filter(_is_version, real_folders(folder)) if version is None else [own(self.root, version.folder)]
+        write_note(self._note(LOST, fault.table, fault.partition), fault)
         there = [path for path in (folder / POINTER, *moved) if path.exists()]
         if there:
             target = self._make_place_aside(fault, version.version if version is not None else "unknown")
@@ -431,13 +435,13 @@ class Lake:
 
     def _copy_pointer(self, table: str, partition: str) -> None:
         written = (self._folder(table, partition) / POINTER).read_bytes()
-        replace_whole(note_path(self.root, HELD, table, partition), written)
+        replace_whole(self._note(HELD, table, partition), written)
 
     def _held_keys(self, table: str) -> set[str]:
         """Return the keys of partitions that have a copy of their pointer, so were built and not removed."""
         folder = self.root / NOTES / HELD / table
         names = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - thousands of names, and only these
-        return {name for name in names if not name.endswith(".draft")}
+        return {name for name in names if is_slug(name) and not name.endswith(".draft")}
 
     def _held(self, table: str, partition: str) -> Fault | None:
         """Return the fault of a partition without a pointer; None if it was never built, or was removed."""
@@ -458,7 +462,7 @@ class Lake:
 
     def _make_place_aside(self, fault: Fault, name: str) -> Path:
         """Make a folder for damaged files, with a note of the reason."""
-        place = self.root / _DAMAGED / fault.table / fault.partition
+        place = own(self.root, self.root / _DAMAGED / fault.table / fault.partition)
         place.mkdir(parents=True, exist_ok=True)
         target = next(path for n in itertools.count(1) if not (path := place / f"{name}-{n}").exists())
         target.mkdir()
@@ -475,20 +479,20 @@ class Lake:
         return sorted((self.root / _DAMAGED).glob("*/*/*"))
 
     @contextlib.contextmanager
-    def partition_lock(self, table: str, partition: str) -> Iterator[None]:
-        """Hold the lock of a partition for a read-modify-write."""
-        with locked(self._folder(table, partition) / ".lock"):
+    def partition_lock(self, table: str, partition: str, work: str = "") -> Iterator[None]:
+        """Hold the lock of a partition for a read-modify-write, or for some work that ends with one."""
+        with locked(self.own_folder(table, partition) / f".{work or 'lock'}"):
             yield
 
     @contextlib.contextmanager
     def staging(self, run: str | None = None) -> Iterator[Path]:
         """Give a folder for drafts that is deleted at the end, or by the garbage collector if we are killed."""
-        folder = self.root / "_staging" / (run or uuid.uuid4().hex)
+        folder = own(self.root, self.root / "_staging" / (run or uuid.uuid4().hex))
         with _hold(folder, "the same"):
             try:
                 yield folder
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(self.root, folder, ".alive", may_fail=True)
 
     @contextlib.contextmanager
     def resumable(self, run: str, what: str = "the same") -> Iterator["Resumable"]:
@@ -500,12 +504,12 @@ class Lake:
         Raises:
             LockTimeoutError: another process uses it.
         """
-        folder = self.root / "_staging" / run
+        folder = own_tree(self.root, self.root / "_staging" / run)
         with _hold(folder, what):
             drafts = Resumable(folder)
             yield drafts
             if drafts.is_finished:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(self.root, folder, ".alive", may_fail=True)
 
     def unfinished(self) -> list[Path]:
         """Return the folders of runs that ended without finishing; a run of the same name continues with them."""
@@ -525,7 +529,7 @@ class Lake:
         """
         name = _content_hash(table, files, sides)
         described = tuple(_describe_side(path) for path in sorted(draft.glob("*.jsonl")))
-        folder = self._folder(table.name, partition)
+        folder = own(self.root, self._folder(table.name, partition) / name).parent
         folder.mkdir(parents=True, exist_ok=True)
         for path in [*draft.iterdir(), draft]:
             _sync(path)
@@ -556,34 +560,39 @@ class Lake:
                 raise StoredDamageError(f"{fault}. The earlier version cannot be restored; build it again")
             self._point_to(version)
 
-    def collect_garbage(self, keep: set[tuple[str, str, str]]) -> tuple[list[Path], int]:
-        """Delete versions that were replaced more than a day ago and are not in `keep`, and drafts of dead runs.
+    def collect_garbage(self, keep: set[tuple[str, str, str]], seconds: float = DAY) -> tuple[list[Path], int]:
+        """Delete versions that were replaced some time ago and are not in `keep`, and drafts of dead runs.
 
         Args:
             keep: (table, partition, version) that DuckDB still shows.
+            seconds: since the last change of a partition.
 
         Returns:
-            the folders that were deleted, and how many stay because they were replaced less than a day ago.
+            the folders that were deleted, and how many stay because it is not so long ago.
         """
         kept: dict[tuple[str, str], set[str]] = {}
         for name, key, version in keep:
             kept.setdefault((name, key), set()).add(version)
         removed, n_young = [folder for folder in self._staging_folders() if _remove_dead(folder)], 0
-        for table in self._table_folders():
-            for partition in sorted(path for path in table.iterdir() if path.is_dir()):
-                with locked(self._swap_lock):
-                    shown = kept.get((table.name, partition.name), set())
-                    old = self._old_versions(table.name, partition, shown)
-                    # Whoever has opened a DuckDB file before the last change here may use what it replaced or removed.
-                    if time.time() - partition.stat().st_mtime < _DAY:
-                        n_young += len(old)
-                        continue
-                    for folder in old:
-                        # First moved aside in one step: a deletion that is killed must not leave half a version behind.
-                        with self.staging() as bin_folder:
-                            folder.rename(bin_folder / folder.name)
-                    removed += old
+        for partition in self._partition_folders():
+            with locked(self._swap_lock):
+                shown = kept.get((partition.parent.name, partition.name), set())
+                old = self._old_versions(partition.parent.name, partition, shown)
+                # Whoever has opened a DuckDB file before the last change here may use what it replaced or removed.
+                if time.time() - partition.stat().st_mtime < seconds:
+                    n_young += len(old)
+                    continue
+                # Backwards, so that what a killed deletion has left gives its name free.
+                for folder in reversed(old):
+                    remove_tree(self.root, folder.rename(folder.with_suffix(_GONE)))
+                removed += old
         return removed, n_young
+
+    def strangers(self) -> list[Path]:
+        """Return what lies among drafts or versions and is not tempkb's by name and content, and all links; sorted."""
+        versions = (folder for partition in self._partition_folders() for folder in real_folders(partition))
+        drafts = (one for one in self._staging_folders() if not (one / ".alive").exists() and any(one.glob("*")))
+        return sorted([*links_in(self.root), *drafts, *(one for one in versions if not _is_version(one))])
 
     def _old_versions(self, table: str, partition: Path, shown: set[str]) -> list[Path]:
         current, fault = self.examine(table, partition.name)
@@ -591,18 +600,17 @@ class Lake:
             # It is unknown which version may be deleted, or it is all that is left of a partition that was not removed.
             return []
         kept = shown | ({current.version} if current is not None else set())
-        if current is not None:
+        if current is not None and not current.folder.is_symlink():
             _remove_old_sides(current)
-        return [path for path in sorted(partition.iterdir()) if path.is_dir() and path.name not in kept]
+        return [path for path in real_folders(partition) if path.name not in kept and _is_version(path)]
 
-    def _table_folders(self) -> list[Path]:
-        if not self.root.exists():
-            return []
-        return sorted(path for path in self.root.iterdir() if path.is_dir() and not path.name.startswith("_"))
+    def _partition_folders(self) -> list[Path]:
+        tables = [path for path in real_folders(self.root) if is_slug(path.name) and not path.name.startswith("_")]
+        return [path for table in tables for path in real_folders(table) if is_slug(path.name)]
 
     def _staging_folders(self) -> list[Path]:
         folder = self.root / "_staging"
-        return sorted(folder.iterdir()) if folder.exists() else []
+        return [] if folder.is_symlink() else real_folders(folder)
 
     def _move_into_place(self, draft: Path, version: Version) -> Version:
         """Rename a draft to its version folder; return the version to which the pointer must point.
@@ -615,7 +623,7 @@ class Lake:
             fault = replace(version, sides=()).first_fault(sums=True)
             if fault is None:
                 version = replace(version, sides=tuple(_adopt_side(draft, folder, side) for side in version.sides))
-                shutil.rmtree(draft)
+                remove_tree(self.root, draft)
                 return version
             # Left by a process that was killed while deleting it, or damaged since it was written.
             folder.rename(self._make_place_aside(fault, folder.name) / folder.name)
@@ -626,6 +634,7 @@ class Lake:
 
     def _point_to(self, version: Version) -> None:
         """Make a version the current one, under the swap lock, and remove the notes of damage."""
+        own(self.root, version.folder)
         # Before the pointer moves: an equal version may have been damaged, and be good again.
         self._forget_note(MARK, version.table, version.partition)
         if (version.folder.parent / POINTER).exists():
@@ -636,7 +645,15 @@ class Lake:
         self._forget_note(LOST, version.table, version.partition)
 
     def _forget_note(self, kind: str, table: str, partition: str) -> None:
-        note_path(self.root, kind, table, partition).unlink(missing_ok=True)
+        self._note(kind, table, partition).unlink(missing_ok=True)
+
+    def _note(self, kind: str, table: str, partition: str) -> Path:
+        """Return the path of a note for writing or deleting it."""
+        return own(self.root, note_path(self.root, kind, table, partition))
+
+    def own_folder(self, table: str, partition: str) -> Path:
+        """Return the folder of a partition for a change in it; raise a LinkError if it, or its table's, is a link."""
+        return own(self.root, self._folder(table, partition))
 
     def _folder(self, table: str, partition: str) -> Path:
         for slug in (table, partition):
@@ -697,7 +714,7 @@ def _remove_old_sides(version: Version) -> None:
     """Remove manifests of earlier writings of equal rows."""
     named = {side.name for side in version.sides}
     for path in version.folder.glob("*.jsonl"):
-        if path.name not in named:
+        if path.name not in named and _FILE.fullmatch(path.name):
             path.unlink()
 
 
@@ -715,6 +732,7 @@ def _replace_pointer(version: Version) -> None:
     body = json.dumps(content, indent=1).encode()
     folder = version.folder.parent
     pointer = folder / f"{POINTER}.draft"
+    pointer.unlink(missing_ok=True)
     pointer.write_bytes(body.removesuffix(b"\n}") + _last_line(body))
     _sync(pointer)
     pointer.replace(folder / POINTER)
@@ -786,6 +804,13 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def _is_version(folder: Path) -> bool:
+    """Is a folder one of a version by its name and by what is in it?"""
+    return _VERSION.fullmatch(folder.name) is not None and all(
+        _FILE.fullmatch(path.name) and path.is_file() and not path.is_symlink() for path in folder.iterdir()
+    )
+
+
 def _is_alive(folder: Path) -> bool:
     try:
         with (folder / ".alive").open("r+") as handle:
@@ -801,12 +826,12 @@ def _remove_dead(folder: Path) -> bool:
         with (folder / ".alive").open("r+") as handle:
             if not try_lock(handle.fileno()):
                 return False
-            shutil.rmtree(folder)
+            remove_tree(folder.parent, folder, ".alive")
             return True
     except FileNotFoundError:
-        if _is_alive(folder):
+        if _is_alive(folder) or any(folder.iterdir()):
             return False
-        shutil.rmtree(folder)
+        remove_tree(folder.parent, folder)
         return True
 
 

@@ -18,6 +18,7 @@ from tempkb.errors import SettingsError
 from tempkb.options import Words
 from tempkb.store.damage import replace_whole
 from tempkb.store.locks import locked
+from tempkb.store.owned import own
 
 Noted = Literal["asked", "generated"]
 
@@ -78,7 +79,7 @@ def change_said(folder: Path, name: str, change: Callable[[Said], Said]) -> None
     Raises:
         SettingsError: the file has another content than tempkb wrote.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    own(folder.parent, folder).mkdir(parents=True, exist_ok=True)
     with locked(folder / f".{name}.lock"):
         before = read_said(folder, name)
         after = change(before)

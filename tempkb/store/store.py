@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,10 @@ from tempkb.record import digest_of
 from tempkb.settings import Home
 from tempkb.store.damage import Fault, Mended
 from tempkb.store.drafts import Draft, Exclusion, Provenance
-from tempkb.store.lake import Lake, Version
+from tempkb.store.lake import DAY, Lake, Version
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
+from tempkb.store.owned import LinkError
 from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Family, Table, View, by_name
@@ -162,7 +163,11 @@ class Store:
 
         A missing pointer is written again if that is enough.
         """
-        mended = [done for fault in self.faults() if (done := self.lake.mend(fault)) is not None]
+        mended = list[Mended]()
+        for fault in self.faults():
+            # What lies behind a link stays as it is; the link is named by whoever is to write there, `gc` and `verify`.
+            with suppress(LinkError):
+                mended += filter(None, [self.lake.mend(fault)])
         for done in mended:
             if not done.is_pointed and self.tables[done.fault.table].tells_of_a_run:
                 # Nothing can build it again, so nothing must wait for it.
@@ -232,14 +237,23 @@ class Store:
         """Publish what is pending, then remove all versions and drafts that nothing uses any more.
 
         What the DuckDB file shows is in use. Who has opened one that was replaced since may use what was replaced in
-        the last day.
+        the last day. Only on a full disk, where no view can be changed, what is no longer current goes at once.
 
         Returns:
             the folders that were deleted, and how many stay because they were replaced less than a day ago.
         """
-        self.publish()
+        publication, seconds = self.publish(), DAY
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
-            return self.lake.collect_garbage(self.database.shown_versions())
+            shown = self.database.shown_versions()
+            if publication.no_room:
+                # What the file shows goes only if nothing else is to be had.
+                removed, seconds = self.lake.collect_garbage(shown, 0)[0], 0.0
+                shown = shown if removed else set()
+            found, n_young = self.lake.collect_garbage(shown, seconds)
+        if publication.no_room:
+            self.publish()
+            found = [*removed, *found]
+        return found, n_young
 
     def ask(self, query: str, *names: str) -> list[dict[str, Any]]:
         """Return the rows of a query over the lake's files."""

@@ -3,31 +3,35 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
 import pyarrow as pa
 
-from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.files import Progress
+from tempkb.dumps.looking import look_at
+from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.registration import describe_files
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.progress import Meter
-from tempkb.errors import SourceError
+from tempkb.errors import SettingsError, SourceError
 from tempkb.filtering import LeftOut
+from tempkb.settings import Home
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
+from tempkb.titles import Site
 from tempkb.wikidata.classes import write_classes, write_subclasses
 from tempkb.wikidata.decoding import is_item
 from tempkb.wikidata.late import day_of, dump_dates, write_late_edits
 from tempkb.wikidata.reading import Tally, read_entities
 from tempkb.wikidata.rows import SUBCLASS_OF, Rows, add_entity
-from tempkb.wikidata.scope import ANY_LANGUAGE, Scope, is_made_with, language_of_wiki, scope_of, settings_of
+from tempkb.wikidata.scope import ANY_LANGUAGE, Scope, is_made_with, scope_of, settings_of
 from tempkb.wikidata.staging import Staging
 from tempkb.wikidata.tables import (
     ENTITY_CLASSES,
@@ -38,6 +42,7 @@ from tempkb.wikidata.tables import (
     UNDATED_STATEMENTS,
     WIKIDATA_ENTITIES,
 )
+from tempkb.wikitext.wikis import label_language
 
 Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9
@@ -60,12 +65,14 @@ class Report:
 
     Attributes:
         n_repeated: items that occurred again; the first occurrence is used.
+        named_in: languages in which items have names: those that are kept, and English.
         warning: what is suspicious about the dump's day; empty if nothing is.
     """
 
     versions: dict[str, Version] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
     n_repeated: int = 0
+    named_in: set[str] = field(default_factory=set)
     warning: str = ""
 
     @property
@@ -78,7 +85,8 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
     """Read a Wikidata dump and write all tables of the room for it.
 
     Raises:
-        SettingsError: the home's wiki is not known, or its tables of Wikidata were made with other settings.
+        SettingsError: the home's wiki is not known, its tables of Wikidata were made with other settings, or no item
+            has a name in the wiki's language.
         SourceError: the dump has no entities, its checksum differs from the publisher's, the given day is before its
             last change, or, with `strict`, it is damaged.
     """
@@ -89,6 +97,7 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         file.verify()
     store.claim(scope.wiki)
     _defend_settings(store)
+    store.home = _in_own_language(store.home)
     scope = scope_of(store.home)
     constants = {"wiki": scope.wiki, "dump_id": dump.dump_id, "dump_date": dump.date}
     provenance = Provenance({file.path.name: file.sha256 for file in dump.entities}, settings_of(store.home))
@@ -101,6 +110,7 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         if store.home.settings.strict:
             _refuse_damage(report)
         report.warning = _doubt_of_day(dump, report)
+        _refuse_nameless(store, scope, report)
         _keep_settings(store)
         # Written first, so that the damage is on record even if the run is killed after this.
         _account(store, dump, report, provenance)
@@ -137,12 +147,34 @@ def _defend_settings(store: Store) -> None:
             return
 
 
+def _in_own_language(home: Home) -> Home:
+    """Return a home that keeps names in the wiki's language unless others were chosen."""
+    if home.settings.languages:
+        return home
+    found = (one for one in find_dumps(home.dumps) if one.wiki == home.wiki and not one.flaws)
+    paths = (file.path for one in found for file in one.history if file.path.is_file())
+    header = next((look_at(path, HISTORY) for path in paths), None)
+    own = label_language(Site(home.wiki, language=header.language if header else ""))
+    return replace(home, settings=home.settings.model_copy(update={"languages": (own,)}))
+
+
+def _refuse_nameless(store: Store, scope: Scope, report: Report) -> None:
+    """Refuse languages without names before a home's first tables are written, since it keeps its languages."""
+    is_new = not store.lake.partitions(WIKIDATA_ENTITIES.name)
+    if is_new and report.named_in == {"en"} and "en" not in scope.languages:
+        raise SettingsError(
+            f"languages: no item has a name in {scope.languages[0]!r}, in which the home would keep the names of "
+            f"{scope.wiki}, though some have English ones. It keeps its languages for good, so choose others, by "
+            "Wikidata's codes: TEMPKB_LANGUAGES=en tempkb build ..."
+        )
+
+
 def _keep_settings(store: Store) -> None:
     """Record in the home the settings with which all of its Wikidata dumps are read."""
     settings = store.home.settings
     store.home = store.home.hold(
         {
-            "languages": settings.languages or (language_of_wiki(settings.wiki),),
+            "languages": settings.languages,
             "wikidata_items": settings.wikidata_items,
             "classes": settings.classes,
         }
@@ -186,10 +218,12 @@ def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report
         for file in dump.entities:
             progress, tally = Progress(), Tally()
             report.tallies[file.path.name] = tally
-            entities = read_entities(file.path, scope.languages, wanted, tally, progress)
+            languages = tuple(dict.fromkeys((*scope.languages, "en")))
+            entities = read_entities(file.path, languages, wanted, tally, progress)
             for number, entity in enumerate(entities):
                 if not number % _REPORT_EVERY:
                     meter.at(before + progress.done)
+                report.named_in.update(entity.labels)
                 if seen.again(entity.id):
                     report.n_repeated += 1
                     continue

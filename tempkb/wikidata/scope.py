@@ -14,7 +14,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.tables import MANIFEST
 from tempkb.titles import Site
-from tempkb.wikitext.wikis import language_of, words_of
+from tempkb.wikitext.wikis import label_language
 
 ANY_LANGUAGE = "mul"
 
@@ -45,7 +45,7 @@ def scope_of(home: Home) -> Scope:
             "wiki: not known yet; expected the wiki whose items are kept from Wikidata; set it: "
             "TEMPKB_WIKI=enwiki tempkb build ..."
         )
-    own = home.settings.languages or (language_of_wiki(home.wiki),)
+    own = home.settings.languages or (language_of_wiki(home.settings),)
     return Scope(home.wiki, tuple(dict.fromkeys((*own, ANY_LANGUAGE))), home.settings.wikidata_items == "all")
 
 
@@ -63,7 +63,7 @@ def settings_of(home: Home) -> dict[str, Any]:
 def settings_mark(settings: Settings) -> str:
     """Return a short hash of the settings on which the room's tables depend, without the wiki."""
     # No language means the wiki's own, which is recorded once Wikidata was read. Both give the same hash.
-    languages = () if settings.languages == (language_of_wiki(settings.wiki),) else settings.languages
+    languages = () if settings.languages == (language_of_wiki(settings),) else settings.languages
     text = json.dumps([languages, settings.wikidata_items, settings.classes])
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -74,6 +74,6 @@ def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
     return bool(manifest) and manifest[0]["settings"] == Provenance({}, settings).settings_json()
 
 
-def language_of_wiki(wiki: str | None) -> str:
-    """Return the language of a wiki's texts and names; English for simplewiki and for multilingual wikis."""
-    return words_of(language_of(Site(wiki or "")))
+def language_of_wiki(settings: Settings) -> str:
+    """Return the language of a wiki's texts and names; if its name tells none, the first in which names are kept."""
+    return label_language(Site(settings.wiki or "", language=(*settings.languages, "")[0]))

@@ -10,6 +10,7 @@ import pytest
 from tempkb.benchmarks.export_folder import SUMS, export_folder
 from tempkb.errors import SettingsError
 from tempkb.store.locks import LockTimeoutError
+from tempkb.store.owned import LinkError
 from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.killed import KilledError
 
@@ -117,6 +118,27 @@ def test_a_file_that_somebody_put_into_an_export_is_not_deleted(tmp_path, name):
         export(target, "new")
     assert (target / name).exists()
     assert (target / "rows.txt").read_text() == "old"
+
+
+def test_a_link_in_an_export_is_nobodys_file_whatever_its_name(tmp_path):
+    target, mine = tmp_path / "exports", tmp_path / "mine"
+    export(target, "old")
+    (target / "rows.txt").unlink()
+    mine.write_text("mine")
+    (target / "rows.txt").symlink_to(mine)
+    with pytest.raises(SettingsError, match=r"exports: holds rows.txt, which tempkb did not write"):
+        export(target, "new")
+    assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize("what", ["draft", "former", "lock"])
+def test_an_export_is_not_prepared_behind_a_link(tmp_path, what):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    (tmp_path / f".exports.{what}").symlink_to(tmp_path / "mine")
+    with pytest.raises(LinkError):
+        export(tmp_path / "exports", "new")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
 
 
 def test_a_file_that_comes_while_the_next_export_is_written_is_not_deleted(tmp_path):

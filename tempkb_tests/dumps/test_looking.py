@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import re
 
 import pytest
 
@@ -125,3 +126,95 @@ def test_of_a_file_that_goes_on_behind_the_look_the_last_byte_of_the_look_is_nam
     assert "holds neither <mediawiki> nor <page> from byte 0 to byte 16777216 (plain bytes);" in refused(
         path, "history"
     )
+
+
+def parent(number, revision_text):
+    """The revision with a parent."""
+    return revision_text.replace("</id>", f"</id><parentid>{number}</parentid>", 1)
+
+
+def first(number):
+    return revision(number, "2020-01-01T00:00:00Z", text=f"text {number}")
+
+
+def later(number):
+    return parent(number - 1, first(number))
+
+
+def stub(number):
+    return re.sub("<text.*</text>", f'<text bytes="6" id="{number}" sha1="0" />', first(number))
+
+
+def named(folder, **files):
+    """Name files of testwiki of 2022: {part of the name: pages}."""
+    paths = [folder / f"testwiki-20220101-{name.replace('_', '-')}.xml" for name in files]
+    for path, pages in zip(paths, files.values(), strict=True):
+        path.write_bytes(export(*pages))
+    return name_dump(paths)
+
+
+def pages_of(make, *numbers):
+    return [page(number, make(10 * number)) for number in numbers]
+
+
+CURRENT = {
+    "all were edited": {"pages_articles": pages_of(later, 1, 2, 3)},
+    "under the name of a history": {"pages_meta_history": pages_of(later, 1, 2) + pages_of(first, 3, 4)},
+    "few were edited": {"pages_meta_current": pages_of(later, 1) + pages_of(first, *range(2, 40))},
+    "a hundred of many were edited": {"x": pages_of(later, *range(1, 101)) + pages_of(first, *range(101, 900))},
+    "of an era without parents": {"pages_articles": pages_of(first, *range(1, 101))},
+    "in parts, one of which was never edited": {"x1": pages_of(first, 1, 2), "x2": pages_of(later, 3, 4, 5)},
+    "of two days": {"pages_articles": pages_of(first, 1), "pages_articles_2": pages_of(later, 1)},
+}
+
+
+@pytest.mark.parametrize("files", CURRENT.values(), ids=CURRENT)
+def test_current_revisions_are_no_history(tmp_path, files):
+    n = sum(map(len, files.values()))
+    with pytest.raises(SourceError) as error:
+        named(tmp_path, **files)
+    assert f"holds current revisions only: none of {n} page" in str(error.value)
+    assert str(error.value).endswith(": tempkb build --dump testwiki-20220101-pages-meta-history*.xml*")
+
+
+HISTORIES = {
+    "a young wiki": {"pages_meta_history": pages_of(first, 1, 2, 3)},
+    "a young wiki, one page of which was imported": {"pages_meta_history": pages_of(later, 1) + pages_of(first, 2, 3)},
+    "current by name, never edited": {"pages_articles": pages_of(first, 1, 2)},
+    "imported pages, and one that was edited later": {
+        "pages_meta_history": [*pages_of(later, *range(1, 9)), page(9, first(90), later(91))]
+    },
+    "a part of one imported page beside others": {"x1": pages_of(later, 1), "x2": [page(2, first(20), later(21))]},
+    "a newer selection beside a history": {
+        "pages_meta_history": [page(1, first(10), later(11))],
+        "pages_articles": pages_of(later, 1),
+    },
+}
+
+
+@pytest.mark.parametrize("files", HISTORIES.values(), ids=HISTORIES)
+def test_histories_of_young_wikis_and_of_imported_pages_are_taken(tmp_path, files):
+    assert len(named(tmp_path, **files).history) == len(files)
+
+
+def test_a_stub_is_refused_and_a_history_that_lost_a_text_is_not(tmp_path):
+    with pytest.raises(SourceError, match="is a stub: none of 3 revisions has its text; .*pages-meta-history") as error:
+        named(tmp_path, stub_meta_history=[page(1, stub(10), parent(10, stub(11))), page(2, stub(20))])
+    assert "testwiki-20220101-stub-meta-history.xml: " in str(error.value)
+    blank = revision(30, "2020-01-01T00:00:00Z", text="")
+    for pages in ([page(1, stub(10), parent(10, first(11)))], [page(3, blank)]):
+        assert named(tmp_path, pages_meta_history=pages).wiki == "testwiki"
+    assert named(tmp_path, pages_meta_history=pages_of(first, 1), stub_meta_history=pages_of(stub, 1)).history
+
+
+def test_the_days_and_names_of_the_file_to_take(tmp_path):
+    for name, wanted in (
+        ("simplewiki-2026-01-01-p1p9.xml", "simplewiki-20260101-pages-meta-history*.xml*"),
+        ("enwiki-latest-pages-articles.xml", "enwiki-latest-pages-meta-history*.xml*"),
+        ("export.xml", "FILE"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(export(*pages_of(later, 1)))
+        with pytest.raises(SourceError) as error:
+            name_dump([path])
+        assert str(error.value).endswith(f"--dump {wanted}")

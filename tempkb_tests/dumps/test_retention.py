@@ -1,5 +1,6 @@
 """Which dumps may go, and that a removal leaves nothing that counts."""
 
+import shutil
 from datetime import date
 
 import pytest
@@ -8,8 +9,9 @@ from click.testing import CliRunner
 from tempkb.api import open_store
 from tempkb.cli import main
 from tempkb.dumps.catalogue import find_dumps
-from tempkb.dumps.retention import remove_dump, superfluous
+from tempkb.dumps.retention import empty_bin, remove_dump, superfluous
 from tempkb.planning.due import retirable
+from tempkb.store.owned import LinkError
 from tempkb_tests.dumps.server import serving
 from tempkb_tests.dumps.test_lists import TABLES, laid_out
 
@@ -42,6 +44,41 @@ def root(tmp_path):
 )
 def test_the_newest_stay_and_those_that_are_waited_for(keep, needed, gone, root):
     assert [dump.dump_id for dump in superfluous(find_dumps(root), keep, needed)] == gone
+
+
+@pytest.mark.parametrize("place", ["testwiki", "testwiki/20260101", "_arriving/testwiki", "_removed", "sums"])
+def test_a_dump_behind_a_link_stays(place, root, tmp_path):
+    dump = find_dumps(root)[0]
+    assert dump.dump_id == "testwiki-20260101"
+    link, elsewhere = root / place, tmp_path / "elsewhere"
+    (elsewhere / "20260101").mkdir(parents=True)
+    (elsewhere / "20260101" / "mine").write_text("mine")
+    if link.exists():
+        shutil.copytree(link, elsewhere, dirs_exist_ok=True)
+        shutil.rmtree(link)
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    with pytest.raises(LinkError, match=f"^{link}: found a link to {elsewhere}; expected .*: rm {link}$"):
+        remove_dump(root, dump)
+    assert sorted(elsewhere.rglob("*")) == before
+    assert link.is_symlink()
+    if place == "_removed":
+        with pytest.raises(LinkError):
+            empty_bin(root)
+    link.unlink()
+    remove_dump(root, dump)
+    assert not (root / "testwiki" / "20260101").exists()
+
+
+def test_of_a_dump_with_a_file_on_another_disk_only_the_link_goes(root, tmp_path):
+    dump = find_dumps(root)[0]
+    path, disk = dump.files[0].path, tmp_path / "disk"
+    path.rename(disk)
+    path.symlink_to(disk)
+    remove_dump(root, dump)
+    assert disk.exists()
+    assert not path.is_symlink()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +125,7 @@ def test_a_removal_that_is_killed_leaves_no_complete_dump(root, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("tempkb.dumps.retention.shutil.rmtree", killed)
+        patched.setattr("tempkb.store.owned.shutil.rmtree", killed)
         with pytest.raises(KeyboardInterrupt):
             remove_dump(root, dump)
     assert "testwiki-20260301" not in [one.dump_id for one in find_dumps(root)]

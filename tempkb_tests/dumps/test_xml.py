@@ -167,6 +167,20 @@ def test_page_heads_old_and_new():
     assert stream.elements == 3
 
 
+@pytest.mark.parametrize(
+    ("root", "language"),
+    [
+        (b'<mediawiki version="0.11" xml:lang="nb">', "nb"),
+        (b"<mediawiki xml:lang='zh-Hans-CN' version='0.3'>", "zh-hans-cn"),
+        (b"<mediawiki>", ""),
+        (b'<mediawiki xml:lang="">', ""),
+    ],
+)
+def test_the_language_that_a_head_states(root, language):
+    for siteinfo in (b"<siteinfo><dbname>nowiki</dbname></siteinfo>", b""):
+        assert PageStream(iter([root + siteinfo + b"</mediawiki>"]), "x").site.language == language
+
+
 def test_siteinfo_of_every_era():
     old = b"<mediawiki><siteinfo><base>http://en.wikipedia.org/wiki/Main_Page</base><case>first-letter</case></siteinfo></mediawiki>"
     assert PageStream(iter([old]), "x").site.dbname == "enwiki"

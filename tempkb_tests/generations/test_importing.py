@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import date
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,10 +16,13 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.register import release_names
 from tempkb.benchmarks.releases import load
-from tempkb.errors import DesignError, SettingsError
-from tempkb.generations.importing import import_logs
+from tempkb.errors import DesignError, SettingsError, TempkbError
+from tempkb.generations.importing import _Asked, _Doc, _Line, _require_own_logits, _Task, import_logs
 from tempkb.generations.kind import KINDS
+from tempkb.models.adding import add_model
 from tempkb.models.known import known_model
+from tempkb.models.requests import request_of
+from tempkb.screens.again import command_for
 from tempkb_tests.conftest import run_tempkb
 
 
@@ -72,14 +77,14 @@ def test_what_a_log_has_becomes_rows_and_what_it_lacks_is_null(store, tasks, tmp
     pairs = rows_of(tasks, "pairs")
     # Ada left Reed for Salt in the third quarter of 2019.
     (ada,) = [one for one in pairs if one["date"] == "2019-Q3" and one["left_context"].startswith("Ada ")]
-    log = written(tmp_path, "pairs", of_pairs(pairs, ("-inf", -1.5)))
+    log = written(tmp_path, "pairs", of_pairs(pairs, ("-2.5", -1.5)))
     (imported,) = import_logs(store, BENCHMARKS, [log], "far-away", None)
     assert imported.partition == "far-away--causal.span_end-1.lm_eval"
     rows = {row["prompt_id"]: row for row in store.read("prompt_scores").to_pylist()}
     old, new = (rows[one] for one in ada["prompt_ids"])
     assert (new["status"], new["log_prob_nats"], new["n_chars"]) == ("scored", -1.5, len(ada["choices"][1]))
     assert {new[name] for name in ("n_tokens", "token_ids", "token_log_probs", "n_before", "n_after")} == {None}
-    assert (old["status"], old["log_prob_nats"]) == ("not_finite", None)
+    assert (old["status"], old["log_prob_nats"]) == ("scored", -2.5)
     model = known_model(store.lake, "far-away")
     assert (model["status"], model["family"], model["weights_sha256"], model["knows_certainly_until"]) == (
         "elsewhere",
@@ -122,9 +127,14 @@ def _spoilt(pairs):
     other = [{**one, "doc": {**one["doc"], "digest": "0" * 64}} for one in whole]
     yield "other", other, "of other rows of release .* .digest 000000000000.; expected those of the home"
     chat = of_pairs([{**one, "left_context": f"User: {one['left_context']}"} for one in pairs])
-    yield "chat", chat, f"found that {2 * n} of {2 * n} of the task .* was asked with another text than in release"
-    ids = [{**one, "doc": {**one["doc"], "prompt_ids": ["f" * 32] * 2}} for one in whole]
-    yield "ids", ids, f"found that {2 * n} of {2 * n} of the task .* is in no prompt of release"
+    yield "chat", chat, f"found that {n} of {n} rows of the task .* were asked with another text than in release"
+    one_row = [{**whole[0], "doc_id": place} for place in range(n)]
+    yield "one_row", one_row, f"found that {n - 1} of {n} rows of the task .* were asked with another text .* row 1 "
+    yield "twice", [*whole, whole[0]], f"found 1 of {n + 1} lines .*line {n + 1}: row 0 once more"
+    yield "far", [*whole, {**whole[0], "doc_id": 10**30}], f"found that 1 of {n + 1} rows of the task"
+    for value in ("0.001", "inf", "-inf", "nan"):
+        odd = of_pairs(pairs[:1], (value, -1.5)) + whole[1:]
+        yield f"value{value}", odd, f"found 1 of {n} lines .*line 1: .* a finite one that is not above 0"
     gone = [{**one, "doc": {**one["doc"], "release": "gone"}} for one in whole]
     yield "gone", gone, "release 'gone': no such release"
 
@@ -154,8 +164,161 @@ def test_sampled_answers_are_no_greedy_ones(store, tasks, tmp_path):
     lines = of_cloze(docs, " Reed Town")
     for one in lines:
         one["arguments"]["gen_args_0"]["arg_1"]["do_sample"] = True
-    with pytest.raises(SettingsError, match="lines that are no rows of such a task"):
+    with pytest.raises(SettingsError, match="were asked with another text than in release .* without .* sampling"):
         import_logs(store, BENCHMARKS, [written(tmp_path, "cloze", lines)], "far-away", None)
+
+
+def test_an_answer_of_ten_thousand_letters_is_taken_and_a_longer_one_refused(store, tasks, tmp_path):
+    docs = [one for one in rows_of(tasks, "cloze") if one["date"] == "2019-Q3"]
+    import_logs(store, BENCHMARKS, [written(tmp_path, "most", of_cloze(docs, "a" * 10_000))], "far-away", None)
+    assert {len(row["raw_text"]) for row in store.read("generations").to_pylist()} == {10_000}
+    with pytest.raises(SettingsError, match=r"line 1: expected as an answer a text of at most 10,000 letters"):
+        import_logs(store, BENCHMARKS, [written(tmp_path, "more", of_cloze(docs, "a" * 10_001))], "far-away", None)
+
+
+def test_the_days_of_a_model_hold_until_others_are_given(store, tasks, tmp_path):
+    log = written(tmp_path, "pairs", of_pairs(rows_of(tasks, "pairs")))
+    first, second = (date(2018, 1, 1), date(2019, 1, 1)), (date(2020, 1, 1), date(2020, 1, 1))
+
+    def until():
+        row = known_model(store.lake, "far-away")
+        return row["knows_certainly_until"], row["knows_possibly_until"]
+
+    for given, held in ((first, first), (None, first), (second, second), (None, second)):
+        import_logs(store, BENCHMARKS, [log], "far-away", given)
+        assert until() == held
+        # The row is lost, and what is to be typed names no day.
+        shutil.rmtree(store.lake.root / "models" / "far-away")
+        assert command_for(store, "models", "far-away") == "tempkb scores import LOG --model far-away"
+        import_logs(store, BENCHMARKS, [log], "far-away", None)
+        assert until() == held
+
+
+def test_a_checkpoint_under_an_imported_name_keeps_the_days(store, tasks, tmp_path, saved):
+    days = (date(2018, 1, 1), date(2019, 1, 1))
+    log = written(tmp_path, "pairs", of_pairs(rows_of(tasks, "pairs")))
+    import_logs(store, BENCHMARKS, [log], "far-away", days)
+    add_model(store, request_of("far-away", {"checkpoint": str(saved("gpt2"))}), lambda _: None)
+    row = known_model(store.lake, "far-away")
+    assert (row["status"], row["knows_certainly_until"], row["knows_possibly_until"]) == ("ready", *days)
+
+
+def nested(values):
+    """A log with a span `b c` and the span `c` that ends it, in one text each, with pairs of values."""
+    task = _Task(Path("samples.jsonl"), _Doc("r", "d", "t"))
+    for pair in values:
+        for context, target, value in zip(("a ", "a b "), ("b c", "c"), pair, strict=True):
+            place = len(task.lines)
+            asked = {"gen_args_0": _Asked(f"{place // 2} {context}", target)}
+            task.lines[place] = _Line(place, task.doc, asked, [((value, "False"),)])
+    return task
+
+
+def test_a_span_is_never_less_likely_than_a_longer_one_that_it_ends(tmp_path):
+    right = [(-9.0, -4.0)] * 1000
+    _require_own_logits("t", nested(right))
+    # Numbers of few bits, and one span in a thousand whose tokens are others.
+    _require_own_logits("t", nested([*right, (-4.0, -4.5), (-40.0, -41.0), (-4.0, -4.0), (-4.0, -20.0)]))
+    for odd, found in (
+        ([(-4.0, -20.0)] * 6, "1,006 spans of the task t that end longer ones, 6 of them less likely than these and 0"),
+        ([(-4.0, -4.0)] * 1001, "2,001 spans of the task t that end longer ones, 0 of them less .* and 1,001 as"),
+    ):
+        with pytest.raises(SettingsError, match=f"samples.jsonl: found {found}.*logits_cache=False"):
+            _require_own_logits("t", nested([*right, *odd]))
+    # Equal spans have equal values.
+    task = nested(right)
+    task.lines |= {place + 2000: line for place, line in task.lines.items()}
+    _require_own_logits("t", task)
+
+
+@pytest.mark.parametrize(
+    ("config", "is_refused"),
+    [
+        ('{"model": "hf", "model_args": {"pretrained": "m", "logits_cache": true}}', True),
+        ('{"model": "hf", "model_args": "pretrained=m"}', True),
+        ('{"model": "hf", "model_args": {"pretrained": "m", "logits_cache": false}}', False),
+        ('{"model": "hf", "model_args": "pretrained=m,logits_cache=False"}', False),
+        ('{"model": "vllm", "model_args": {"pretrained": "m"}}', False),
+        ("\xff[[[", False),
+    ],
+)
+def test_the_results_beside_a_log_tell_whether_it_had_the_cache(tmp_path, config, is_refused):
+    (tmp_path / "results_2026-01-01T00-00-00.1.json").write_bytes(config.encode("latin-1"))
+    task = nested([(-9.0, -4.0)])
+    task.file = tmp_path / "samples_t_2025-01-01T00-00-00.1.jsonl"
+    _require_own_logits("t", task)  # of another run
+    task.file = tmp_path / "samples_t_2026-01-01T00-00-00.1.jsonl"
+    if is_refused:
+        with pytest.raises(SettingsError, match="and a cache of logits in the results; .*logits_cache=False"):
+            _require_own_logits("t", task)
+    else:
+        _require_own_logits("t", task)
+    # Where nothing nests, the cache does no harm.
+    task.lines = {0: task.lines[0]}
+    _require_own_logits("t", task)
+
+
+HOSTILE = (
+    *("null", "true", "-1", "1.5", "[]", "{}", '""', '"x"', '"../../x"', '[["a"]]', '{"a": {"b": 1}}'),
+    *("NaN", "-Infinity", "1e999", "9" * 400, "-" + "9" * 400, "9" * 5000, '"nan"', '"-inf"', '"1e999"'),
+    *('"\\ud800"', '"\\u0000"', "\x00", f'"{"x" * 5000}"', "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000, ""),
+)
+
+
+NO_JSON = ("NaN", '"\\ud800"', "[" * 100_000 + "]" * 100_000, "[]")
+
+
+def places(value, path=()):
+    """The paths of all values in a JSON value."""
+    yield path
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(one, (*path, key))
+
+
+def with_value(line, path, raw):
+    """A line with the JSON text `raw` in a place."""
+    if not path:
+        return raw
+    line = json.loads(json.dumps(line))
+    inner = line
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = "@here@"
+    return json.dumps(line).replace('"@here@"', raw)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pairs", "cloze"])
+def test_a_log_with_a_hostile_value_anywhere_is_imported_rightly_or_refused(store, tasks, tmp_path, name):
+    docs = [one for one in rows_of(tasks, name) if name == "pairs" or one["date"] == "2019-Q3"]
+    whole, kind = (of_pairs(docs), "prompt_scores") if name == "pairs" else (of_cloze(docs, " Reed"), "generations")
+
+    def rows(model):
+        return [{**row, "model": ""} for row in store.read(kind).to_pylist() if row["model"] == model]
+
+    import_logs(store, BENCHMARKS, [written(tmp_path, "right", whole)], "right", None)
+    right, n_refused = rows("right"), 0
+    n_other = 0
+    log = tmp_path / "samples_odd.jsonl"
+    free = (("resps", 0, 0),) if name == "cloze" else (("resps", 0, 0, 0), ("resps", 1, 0, 0))
+    read = ("doc_id", "arguments", "resps", "release", "digest", "task")
+    for path in places(whole[1]):
+        # What is not read need only be JSON.
+        for raw in HOSTILE if path in ((), ("doc",)) or set(path) & set(read) else NO_JSON:
+            # Another answer, or another log-probability, is no fault.
+            if path in free and (raw == "-1" if name == "pairs" else raw.startswith('"') and "ud800" not in raw):
+                continue
+            lines = [json.dumps(one) for one in whole]
+            lines[1] = with_value(whole[1], path, raw)
+            log.write_text("\n".join(lines) + "\n")
+            try:
+                import_logs(store, BENCHMARKS, [log], "odd", None)
+            except TempkbError as error:
+                n_refused += str(log) in str(error)
+                n_other += str(log) not in str(error)
+            else:
+                assert rows("odd") == right, (path, raw[:20])
+    assert (n_refused > 100, n_other) == (True, 0)
 
 
 def test_a_name_of_a_masked_model_is_refused(store, tasks, add):

@@ -2,6 +2,7 @@
 
 import re
 import string
+import tracemalloc
 from collections import Counter
 
 import pytest
@@ -124,3 +125,18 @@ def test_an_answer_names_by_any_name(answer, kind):
 def test_who_continues_a_text_may_say_more_than_a_name(answer, kind):
     assert named(answer, ["Salt Town"], ["Salt"], runs_on=True) == kind
     assert named(answer, ["Salt Town"], ["Salt"]) == "other_name"
+
+
+def test_long_answers_take_no_memory_once_they_are_judged():
+    def judged(n):
+        for number in range(n):
+            text = " ".join(f"w{number}x{place}" for place in range(300))
+            assert best(rouge1, [text], ["Reed Town"]) == best(token_f1, [text], ["Reed Town"]) == 0
+
+    judged(20)
+    tracemalloc.start()
+    judged(100)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The texts have 200,000 letters, of which the last few are kept.
+    assert held < 1_000_000

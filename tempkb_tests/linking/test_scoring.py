@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.linkable import pools
-from tempkb.benchmarks.register import write_entry
+from tempkb.benchmarks.register import COMMAND, alone, write_entry
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ContractError, ModelError, SettingsError
 from tempkb.linking import scoring, vectors
@@ -86,6 +86,35 @@ def test_ranks_among_the_candidates_of_the_own_snapshot(store, encoder):
     assert {(row["model_cut"], row["seed"]) for row in at_a.values()} == {(date(2021, 1, 1), 7)}
     assert [(one.cut, one.n_mentions, one.n_found[1], one.n_found[4]) for one in done] == [(A, 2, 2, 2), (B, 2, 0, 2)]
     assert all(row["gold_is_candidate"] for row in (*at_a.values(), *at_b.values()))
+
+
+def test_a_release_that_is_removed_meanwhile_is_not_called_damaged(store, encoder, monkeypatch):
+    """Another program has asked for the same removal, and is somewhere in it."""
+    place = f"r.{A}"
+    store.lake.remove(TEMPEL_MENTIONS.name, place)
+    with pytest.raises(ContractError, match=f"tempel_mentions of r at {A} is not built; build it: tempkb release fin"):
+        link(store)
+    with (
+        alone(store.home, "r", COMMAND),
+        pytest.raises(ContractError, match="of r at 2022-01-01 was removed meanwhile"),
+    ):
+        link(store)
+    real = scoring.pool_of
+
+    def removed_here(*arguments):
+        pool = real(*arguments)
+        remove(store, of_release(store, "r"))
+        return pool
+
+    monkeypatch.setattr(scoring, "pool_of", removed_here)
+    with pytest.raises(ContractError, match="was removed meanwhile, or is being removed or built; wait for that"):
+        link(store)
+
+
+def test_a_table_of_a_release_that_is_damaged_is_called_lost(store, encoder):
+    (store.lake.root / TEMPEL_MENTIONS.name / f"r.{A}" / "CURRENT").unlink()
+    with pytest.raises(ContractError, match="was lost to damage; build it again: tempkb release finish r"):
+        link(store)
 
 
 def test_similarity_of_the_first_candidates(store, encoder):
@@ -503,7 +532,9 @@ def test_what_is_not_there_is_said(store, encoder):
     ):
         link(store, cuts=(A, date(2024, 1, 1)))
     store.lake.remove(ENTITY_TEXTS.name, f"r.{B}")
-    with pytest.raises(ContractError, match=f"entity_texts of r at {B}: found none.*tempkb release finish r"):
+    with pytest.raises(
+        ContractError, match=f"entity_texts of r at {B} is not built; build it: tempkb release finish r"
+    ):
         link(store)
     store.lake.remove(TEMPEL_ENTITIES.name, f"r.{B}")
     with pytest.raises(ContractError, match=f"tempel_entities of r at {B} is not built"):

@@ -1,6 +1,7 @@
 """The law for mentions, what is cleaned again and what is not, and what is refused."""
 
 from datetime import date
+from threading import Thread
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,7 @@ from tempkb.cli import main
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
-from tempkb.mentions import currency
+from tempkb.mentions import cleaning, currency
 from tempkb.mentions.building import connected, is_current, write_inverted_index
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
@@ -191,6 +192,39 @@ def test_a_run_killed_between_texts_and_links_loses_no_link(home_folder, late, m
     clean_quarters(store, stale_quarters(store), lambda line: None)
     assert {name: store.read(name).to_pylist() for name in ("page_texts", "page_links")} == whole
     assert stale_quarters(store) == []
+
+
+def test_two_who_clean_the_same_quarter_at_once_count_what_one_counts(home_folder, late, tmp_path, monkeypatch):
+    """The second one begins while the first is at work on a revision that came later, and adds nothing."""
+    texts = "2020-01-01"
+
+    def with_a_later_revision(home):
+        monkeypatch.setenv("TEMPKB_HOME", str(home))
+        store, _ = build_all(late, date(2020, 7, 1))
+        for table in (PAGE_TEXTS, PAGE_LINKS):
+            provenance = Provenance({"page_wikitexts 2020-01-01": "old"}, currency.cleaner_settings(store))
+            store.forget(table, texts, "revision_id", pa.array([11]), provenance)
+        return store
+
+    def excluded(store):
+        return [(one["reason"], one["n"]) for one in store.lake.current(PAGE_TEXTS.name, texts).side_rows("exclusions")]
+
+    alone = with_a_later_revision(tmp_path / "alone")
+    clean_quarters(alone, stale_quarters(alone), lambda line: None)
+    store, real, others = with_a_later_revision(tmp_path / "both"), cleaning.map_items, []
+
+    def joined(*arguments):
+        if not others:
+            others.append(Thread(target=clean_quarters, args=(open_store(), [texts], lambda line: None)))
+            others[0].start()
+            others[0].join(1.0)
+        yield from real(*arguments)
+
+    monkeypatch.setattr(cleaning, "map_items", joined)
+    clean_quarters(store, [texts], lambda line: None)
+    others[0].join(60)
+    assert excluded(store) == excluded(alone) == [("template: odd", 2)]
+    assert store.lake.current(PAGE_TEXTS.name, texts).version == alone.lake.current(PAGE_TEXTS.name, texts).version
 
 
 def test_priors_of_other_mentions_are_stale(home_folder, late):

@@ -29,7 +29,7 @@ from tempkb.store.plain import plain_rows
 from tempkb.windows import Granularity
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.real.data import DATA, DUMPS, REAL
+from tempkb_tests.real.data import DATA, DUMPS, REAL, as_history
 from tempkb_tests.real.test_facts import FILES, dump_of, raw_entities, store  # noqa: F401 - a fixture
 
 pytestmark = REAL
@@ -222,7 +222,7 @@ def test_creaks_pages_in_real_articles(tmp_path, monkeypatch):
         "--windows",
         "2014-11-01..2014-12-01",
         "--dump",
-        *[str(DUMPS / name) for name in ARTICLES],
+        *[as_history(DUMPS / name, tmp_path) for name in ARTICLES],
         **settings,
     )
     pages = tmp_path / "creak.json"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.real.data import DUMPS, REAL
+from tempkb_tests.real.data import DUMPS, REAL, as_history
 from tempkb_tests.real.test_mentions import CUTS, FILES
 
 ENCODER = os.environ.get("TEMPKB_REAL_ENCODER")
@@ -43,7 +43,7 @@ def ask(home: Path, query: str) -> list[dict]:
 def home(tmp_path_factory):
     """A release over both days, linked by all linkers, and its export."""
     home = tmp_path_factory.mktemp("real")
-    files = [str(DUMPS / name) for name in FILES]
+    files = [as_history(DUMPS / name, tmp_path_factory.mktemp("files")) for name in FILES]
     for windows in ("2014-11-01..2014-12-01", "2016-04-01..2016-05-01"):
         run_tempkb(home, "build", "--windows", windows, "--dump", *files, **SETTINGS)
     changes = [part for change in DESIGN for part in ("--set", change)]

@@ -4,7 +4,7 @@ import tempkb
 from tempkb.store.memory import in_memory
 from tempkb.wikitext.counting import words_before, words_behind
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.real.data import DUMPS, REAL
+from tempkb_tests.real.data import DUMPS, REAL, as_history
 
 pytestmark = REAL
 FILES = (
@@ -24,10 +24,10 @@ def rows(query: str, **tables) -> list[tuple]:
 
 def test_two_cuts_of_the_same_articles(tmp_path, monkeypatch):
     settings = {"TEMPKB_GRANULARITY": "month", "TEMPKB_WORKERS": "2", "TEMPKB_FIRST_WINDOW": "2014-11-01"}
-    files = [str(DUMPS / name) for name in FILES]
-    run_tempkb(tmp_path, "build", "--windows", "2014-11-01..2014-12-01", "--dump", *files, **settings)
-    run_tempkb(tmp_path, "build", "--windows", "2016-04-01..2016-05-01", "--dump", *files, **settings)
-    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
+    files = [as_history(DUMPS / name, tmp_path) for name in FILES]
+    run_tempkb(tmp_path / "home", "build", "--windows", "2014-11-01..2014-12-01", "--dump", *files, **settings)
+    run_tempkb(tmp_path / "home", "build", "--windows", "2016-04-01..2016-05-01", "--dump", *files, **settings)
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
     tables = {name: tempkb.read(name) for name in ("stable_snapshots", "mentions", "mention_priors", "page_texts")}
     articles = rows(
         """

@@ -21,7 +21,7 @@ import tempkb
 from tempkb.windows import Granularity, epoch_seconds, instant, windows_until
 from tempkb_tests import oracle
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.real.data import DUMPS, REAL
+from tempkb_tests.real.data import DUMPS, REAL, as_history
 
 pytestmark = REAL
 LOOKBACK = 30 * 86_400
@@ -130,10 +130,14 @@ def test_content_exports_of_2025(tmp_path, monkeypatch, wiki):
 
 def test_stubs_are_chosen_by_hash_or_revision(tmp_path, monkeypatch):
     name = "dekstop+oii-wikipedia-edit-history/enwiki-20180220-stub-meta-history.head.xml.gz"
-    cpu, peak, _ = build(tmp_path, name)
-    ours = found(tmp_path, monkeypatch)
     plain = tmp_path / "stub.xml"
     plain.write_bytes(gzip.decompress((DUMPS / name).read_bytes()))
+    # A stub alone is refused; so one of its revisions gets its text.
+    text = re.search(rb'<text [^>]*bytes="(\d+)" />', plain.read_bytes())
+    filled = text[0].replace(b" />", b">" + b"x" * int(text[1]) + b"</text>")
+    plain.write_bytes(plain.read_bytes().replace(text[0], filled, 1))
+    cpu, peak, _ = build(tmp_path / "home", str(plain))
+    ours = found(tmp_path / "home", monkeypatch)
     theirs = expected(oracle.histories(plain), date(2018, 2, 20))
     report("enwiki, stubs", monkeypatch, cpu, peak, ours, theirs)
     assert ours == theirs
@@ -155,8 +159,9 @@ def test_two_dumps_of_the_same_articles_are_one_history(tmp_path, monkeypatch):
         "yohasebe+wp2txt/ad8949a2dd/testdata_en.bz2",
         "piskvorky+gensim/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2",
     ]
-    cpu, peak, said = build(tmp_path, *names)
-    ours = found(tmp_path, monkeypatch)
+    files = [as_history(DUMPS / name, tmp_path) for name in names]
+    cpu, peak, said = build(tmp_path / "home", *files)
+    ours = found(tmp_path / "home", monkeypatch)
     cut_file = tmp_path / "closed.xml"
     cut_file.write_bytes(
         re.sub(

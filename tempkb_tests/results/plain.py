@@ -51,6 +51,12 @@ def mean(items):
     return value, error, value - half, value + half, n, n_clusters
 
 
+def cut(figures, least, most):
+    """The same with an interval that ends where no more is possible."""
+    value, error, low, high, *numbers = figures
+    return value, error, low and max(low, least), high and min(high, most), *numbers
+
+
 def share(items):
     """The same of what is true or false: Wilson's interval where fewer than ten effective items are either."""
     p, error, low, high, n, n_clusters = mean(items)
@@ -103,8 +109,7 @@ def changes(tables):
                     **dict(zip(("model", "scorer"), asked, strict=True)),
                     "release": c["release"],
                     "split": q["split"],
-                    "window": c["window_start"],
-                    "arrival": c["paired_window_start"],
+                    "window": c["paired_window_start"],
                     "subject": c["subject_id"],
                     "gap": abs(len(labels[0]) - len(labels[1])),
                     "is_long_known": is_long_known(c["window_start"], q["granularity"], certainly.get(asked[0])),
@@ -172,7 +177,8 @@ def prefers_new(tables):
             if one[name] is not None:
                 key = one["release"], one["model"], one["scorer"], split, window, kind, name
                 groups[key].append((one["subject"], one[name]))
-    return {key: (share if key[-1] in SHARES else mean)(items) for key, items in groups.items()}
+    found = {key: (share if key[-1] in SHARES else mean)(items) for key, items in groups.items()}
+    return {key: cut(one, -1, 1) if "minus_control" in key[-1] else one for key, one in found.items()}
 
 
 # leak_free_items
@@ -283,9 +289,9 @@ def cells_of(tables, categories=lambda row: (row["category"],)):
 def linking_accuracy(tables):
     """Figures by group, linker, test, metric and k."""
     return {
-        (*group, linker, cut, *one): (share if one[0] == "accuracy" else mean)(cell.items(*one))
+        (*group, linker, day, *one): cut((share if one[0] == "accuracy" else mean)(cell.items(*one)), 0, 1)
         for group, cells in cells_of(tables, lambda row: (row["category"], "all")).items()
-        for (_, cut, (linker, _)), cell in cells.items()
+        for (_, day, (linker, _)), cell in cells.items()
         for one in METRICS
         if cell.items(*one)
     }
@@ -345,7 +351,9 @@ def _weighted(cells, weights, items, means, n_linkers, *, is_pooled):
         spread = by_entity**2 / (n_clusters - 1) + math.fsum(v**2 / (size - 1) for v, size in terms)
         freedom = (by_entity + by_seed) ** 2 / spread
         half = quantile(freedom) * error
-        low, high = value - half, value + half
+        # At least where means of positive weight are 0 and those of negative weight are 1, and at most the other way round.
+        low = max(value - half, math.fsum(weight for weight in weights.values() if weight < 0))
+        high = min(value + half, math.fsum(weight for weight in weights.values() if weight > 0))
     n_items, names = sum(map(len, items.values())), {place[2][0] for place in weights}
     return value, error, math.sqrt(by_seed) if terms else None, low, high, n_items, n_clusters, len(names), n_seeds
 

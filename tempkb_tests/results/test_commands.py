@@ -12,7 +12,10 @@ import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
+from tempkb.generations.tables import GENERATIONS
 from tempkb.models.tables import MODELS
+from tempkb.prompts import QUESTION_ID
+from tempkb.results.judging import write_judged
 from tempkb.results.reading import read_levels_by_window
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.drafts import Provenance
@@ -421,3 +424,33 @@ def test_perplexities_pool_entities_of_a_year(scored_home, tmp_path):
     expected = math.exp(sum(sum(own) / len(own) for own in means.values()) / len(means))
     assert row["value"] == pytest.approx(expected)
     assert row["n_clusters"] == len(means) > 5
+
+
+@pytest.mark.slow
+def test_whom_they_name_counts_the_changes_of_the_table_above(scored_home, tmp_path, monkeypatch):
+    """The model gives every query the same answer, which is no name."""
+    home = tmp_path / "home"
+    shutil.copytree(scored_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    store = open_store()
+    asked = store.query(
+        f"SELECT DISTINCT {QUESTION_ID} AS question_id FROM dynamic_templama_prompts WHERE role = 'current' ORDER BY ALL",
+        "dynamic_templama_prompts",
+    )
+    said = {"rank": 1, "model": "early", "decoder": "seq2seq.greedy-1.f32", "status": "answered", "text": "nobody"}
+    rows = [
+        {**said, "question_id": one, "token_ids": [], "token_log_probs": []} for one in asked["question_id"].to_pylist()
+    ]
+    table = pa.Table.from_pylist(rows, GENERATIONS.schema)
+    store.write(GENERATIONS, "early--seq2seq.greedy-1.f32", [table], Provenance())
+    write_judged(store)
+    counts = []
+    for more in ((), ("--all-items",)):
+        lines = run_tempkb(home, "knows", *WINDOW, *more, COLUMNS="200").stdout.splitlines()
+        rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│ early ")]
+        level, names = rows[0], next(row for row in rows if row[1] == said["decoder"])
+        assert level[2] == names[2]
+        # New, its placebo, old, its placebo, other, none.
+        assert [cell.split(" ")[0] for cell in names[3:]] == ["0", "0", "0", "0", "100", "0"]
+        counts.append(int(names[2]))
+    assert 0 < counts[0] < counts[1]

@@ -71,6 +71,14 @@ def test_a_dump_that_lacks_the_subject_says_nothing_of_when_a_fact_came(tmp_path
     assert (one["days"], one["least_at_90"], one["most_at_90"]) == (912, 0.0, 1.0)
 
 
+def test_a_fact_of_a_subject_that_no_earlier_dump_describes_is_not_late(tmp_path, monkeypatch):
+    """Ten of twenty items are in the second dump for the first time: their tenures may have come on any day before."""
+    dumps = {DAYS[0]: people(range(101, 111)), **dict.fromkeys(DAYS[1:], people(range(101, 121)))}
+    one = read(read_home(tmp_path, monkeypatch, dumps))["begun", "P54", 0.99]
+    assert (one["days"], one["n_facts"]) == (0, 20)
+    assert (one["least_at_90"], one["most_at_90"]) == (pytest.approx(1, abs=1e-4), pytest.approx(1, abs=1e-4))
+
+
 def test_another_date_is_no_other_fact(tmp_path, monkeypatch):
     other = [item(f"Q{n}", f"N{n}", f"N{n}", P54=[said(f"Q{n}$a", "Q9", "2019-12-01")]) for n in range(101, 113)]
     dumps = {DAYS[0]: other, DAYS[1]: other, DAYS[2]: people(range(101, 113))}

@@ -1,10 +1,12 @@
 """Every row of views that many figures rest on equals that of an independent computation in plain Python."""
 
+import math
 from collections import Counter
 
 import pytest
 
 from tempkb.api import open_store
+from tempkb.results.room import ROOM as RESULTS
 from tempkb_tests.results import plain
 
 ENDS = ("low", "high")
@@ -113,3 +115,41 @@ def test_linking_of_the_demo(linked_home, monkeypatch):
     store = open_store()
     n = check_linking(lambda view: store.read(f"linking_{view}").to_pylist(), tables_of(store, BASE["linking"]))
     assert n > 500
+
+
+LEAST_AND_MOST = {"accuracy": (0, 1), "similarity": (0, 1), "nats": (-math.inf, 0), "auc": (0, 1), "f1": (0, 1)}
+
+
+def possible(row):
+    """Between which values an estimate of these names lies."""
+    metric, aggregate = row.get("metric", ""), row.get("aggregate", "")
+    if "minus" in aggregate or "change" in aggregate or metric in ("gain", "difference of shares"):
+        return (-1, 1) if "nats" not in metric and "perplexity" not in metric else (-math.inf, math.inf)
+    if "perplexity" in metric:
+        return 1, math.inf
+    if metric.startswith(("share", "mean of")):
+        return 0, 1
+    return LEAST_AND_MOST.get(metric, (-math.inf, math.inf))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of", ["scored_home", "linked_home"])
+def test_no_interval_leaves_what_is_possible(of, request, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(request.getfixturevalue(of)))
+    store = open_store()
+    odd, n = [], 0
+    for name in (*(one.name for one in RESULTS.tables), *(one.name for one in RESULTS.views), "date_results"):
+        columns = store.query(f"FROM {name} LIMIT 0", name).column_names if is_there(store, name) else []
+        if {"value", "low", "high"} <= {*columns}:
+            for row in store.query(f"FROM {name} WHERE low IS NOT NULL", name).to_pylist():
+                least, most = possible(row)
+                n += 1
+                if not least <= row["low"] <= row["value"] <= row["high"] <= most:
+                    odd.append((name, row))
+    assert n > 100
+    assert odd == []
+
+
+def is_there(store, name):
+    needs = store.views[name].needs if name in store.views else (name,)
+    return all(need in store.views or store.lake.partitions(need) for need in needs)

@@ -1,8 +1,12 @@
 """Answers that were written by hand, judged: what they are worth, whom they name, and the shares of these."""
 
+import math
+
 import pyarrow as pa
 import pytest
+from scipy.stats import t
 
+from tempkb.benchmarks.dynamic_templama.named_changes import CHANGES_AND_NAMES
 from tempkb.generations.tables import GENERATIONS
 from tempkb.prompts import Question
 from tempkb.results.currency import are_due
@@ -10,7 +14,8 @@ from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.judging import write_judged
 from tempkb.statistics.estimates import clustered_mean, proportion
 from tempkb.store.drafts import Provenance
-from tempkb_tests.results.worlds import Q1, Q2, World
+from tempkb.store.memory import in_memory
+from tempkb_tests.results.worlds import Q1, Q2, Q3, Q4, Facts, World, clustered
 from tempkb_tests.scores.conftest import add, built, one_thread, saved, store  # noqa: F401 - fixtures of this module
 
 DECODER = "seq2seq.greedy-1.f32"
@@ -35,6 +40,19 @@ def answer(store, name, texts, decoder=DECODER):  # noqa: F811
             )
     rows.sort(key=lambda row: (row["question_id"], row["rank"]))
     store.write(GENERATIONS, f"{name}--{decoder}", [pa.Table.from_pylist(rows, GENERATIONS.schema)], Provenance())
+
+
+def _changes_of_two():
+    """Ann goes from Salt to Reed, Dan from Bath to Quay, each with further teams; Dan's change is Ann's control."""
+    world = Facts()
+    world.handover("Dan", "Bath", "Quay")
+    world.handover("Ann", "Salt", "Reed", control=("Quay", "Bath"))
+    # Eve makes the same change as Dan, but later than Ann.
+    world.handover("Eve", "Bath", "Quay", arrival=Q3, left=Q4)
+    for subject, teams in {"Ann": "Salt Reed Moss", "Dan": "Bath Quay Ox Moss", "Eve": "Bath Quay Elm"}.items():
+        for team in teams.split():
+            world.add("fact_spells", release="r", subject_id=subject, relation="P54", object_id=team, object_label=team)
+    return world
 
 
 @pytest.fixture
@@ -110,7 +128,8 @@ def test_shares_have_the_errors_of_the_statistics():
             new_object_id="n",
             old_object_id="o",
             subject_id=f"S{number % 12}",
-            window_start=Q1 if number % 2 else Q2,
+            window_start=Q3,
+            change_from=Q1 if number % 2 else Q2,
             split="test",
             position="before",
             names=names,
@@ -132,6 +151,8 @@ def test_shares_have_the_errors_of_the_statistics():
         if not row["aggregate"].startswith("placebo")
     ]
     assert sum(shares) == pytest.approx(1)
+    # Windows are those of the changes, not of the queries.
+    assert {row["window_start"] for row in world.read("names_by_window")} == {None, Q1, Q2}
 
 
 def test_recall_is_of_items_and_of_entities():
@@ -167,6 +188,51 @@ def test_recall_is_of_items_and_of_entities():
     assert macro["n_clusters"] == 11
 
 
+def test_a_greedy_answer_is_judged_by_its_beginning(store, add):  # noqa: F811
+    """A model that runs on: EM counts the names with which it begins, as judged_changes does."""
+    name = add(store, "t5")
+    answers = {
+        ("Ada plays for ", "."): ("Salt and for nobody else", "answered"),
+        ("Ben plays for ", "."): ("Salted fish", "answered"),
+        ("Cem plays for ", "."): ("for Moss\nand Salt", "answered"),
+        ("The name of the head coach of Reed Town is ", "."): (None, "empty"),
+    }
+    answer(store, name, answers, "causal.greedy-1.f32")
+    answer(store, name, answers)
+    write_judged(store)
+    rows = store.read("judged_answers").to_pylist()
+    found = {(row["decoder"].split("-")[0], row["item_id"]): (row["exact_match"], row["f1"]) for row in rows}
+    assert found["causal.greedy", "Q1_P54_2019-Q3"] == (1, 1)
+    # "Salted" is another word.
+    assert found["causal.greedy", "Q2_P54_2019-Q2"] == (0, 0)
+    # The first line, of two words, has one of the right name.
+    assert found["causal.greedy", "Q3_P54_2019-Q4"] == (0, pytest.approx(2 / 3))
+    assert found["causal.greedy", "Q201_P286_2019-Q3"] == (0, 0)
+    # Of a decoder that ends where the answer does, all of it counts: one of five words is right.
+    assert found["seq2seq.greedy", "Q1_P54_2019-Q3"] == (0, pytest.approx(2 / 6))
+    begins = {
+        row["item_id"]: row["names"]
+        for row in store.read("judged_changes").to_pylist()
+        if row["decoder"].startswith("causal")
+    }
+    assert begins["Q1_P54_2019-Q3"] == "new"
+
+
+def test_a_placebo_has_the_objects_of_another_subject():
+    """Names are those of the change whose objects are asked as controls, and of what its subject has at other times."""
+    world = _changes_of_two()
+    with in_memory() as connection:
+        for table in CHANGES_AND_NAMES.needs:
+            world.show(connection, table)
+        rows = connection.sql(CHANGES_AND_NAMES.query).to_arrow_table().to_pylist()
+    found = {row["subject_id"]: row for row in rows}
+    ann, dan = found["Ann"], found["Dan"]
+    columns = ("new_names", "old_names", "other_names", "placebo_new_names", "placebo_old_names", "placebo_other_names")
+    assert [ann[column] for column in columns] == [["Reed"], ["Salt"], ["Moss"], ["Quay"], ["Bath"], ["Ox"]]
+    # Nobody else's change is asked about Dan.
+    assert [dan[column] for column in columns] == [["Quay"], ["Bath"], ["Moss", "Ox"], None, None, None]
+
+
 def test_ranks_are_cut_off_at_a_hundred():
     world = World()
     for number, rank in enumerate((1, 2, 20, 100, 101)):
@@ -183,6 +249,21 @@ def test_ranks_are_cut_off_at_a_hundred():
             split="test",
         )
         world.score(f"p{number}", -1.0, scorer="masked.probing-1.f32", rank=rank)
+    # A second wording of a query is no further item.
+    world.add("dynamic_templama_queries", release="r", query_id="i0_2", template_no=2)
+    world.add(
+        "dynamic_templama_prompts",
+        release="r",
+        window_start=Q1,
+        item_id="i0_2",
+        target_id="t",
+        variant="undated",
+        prompt_id="p0_2",
+        role="current",
+        cluster_id="S0",
+        split="test",
+    )
+    world.score("p0_2", -1.0, scorer="masked.probing-1.f32", rank=90)
     found = {row["aggregate"]: row["value"] for row in world.read("token_ranks", split="all", window_start=None)}
     assert found == {
         "precision_at_1": pytest.approx(0.2),
@@ -192,3 +273,39 @@ def test_ranks_are_cut_off_at_a_hundred():
         "precision_at_100": pytest.approx(0.8),
         "mrr_at_100": pytest.approx((1 + 1 / 2 + 1 / 20 + 1 / 100) / 5),
     }
+
+
+def test_shares_of_ranks_have_intervals_of_shares():
+    """Of 30 queries of 15 subjects, one of which has its answers in the first place."""
+    world, values = World(), []
+    for number in range(30):
+        subject, rank = f"S{number % 15}", 1 if number % 15 == 0 else 50
+        world.add(
+            "templama_prompts",
+            release="r",
+            window_start=Q1,
+            item_id=f"i{number}",
+            target_id="t",
+            variant="undated",
+            prompt_id=f"p{number}",
+            role="current",
+            cluster_id=subject,
+            split="test",
+        )
+        world.score(f"p{number}", -1.0, scorer="masked.probing-1.f32", rank=rank)
+        values.append((rank, subject))
+    found = {row["aggregate"]: row for row in world.read("token_ranks", split="all", window_start=None)}
+    subjects = [subject for _, subject in values]
+    first = found["precision_at_1"]
+    assert clustered([rank == 1 for rank, _ in values], subjects)[2] < 0
+    # Wilson's, by hand: p = 1/15, n = p (1-p) / SE^2 items, z the quantile of t with 14 degrees of freedom.
+    p, error, z = 1 / 15, math.sqrt(15 / 14 * ((2 * 14 / 15) ** 2 + 14 * (2 / 15) ** 2)) / 30, t.ppf(0.975, 14)
+    n = p * (1 - p) / error**2
+    half = z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    assert (first["low"], first["high"]) == (pytest.approx(centre - half), pytest.approx(centre + half))
+    assert (found["precision_at_100"]["low"], found["precision_at_100"]["high"]) == (pytest.approx(15 / (15 + z**2)), 1)
+    mean = found["mrr_at_100"]
+    assert clustered([1 / rank for rank, _ in values], subjects)[2] < 0
+    assert mean["low"] == 0
+    assert mean["high"] == pytest.approx(clustered([1 / rank for rank, _ in values], subjects)[3])

@@ -66,6 +66,22 @@ def test_a_difference_and_what_could_be_detected_are_those_of_the_formulas():
     assert (row["verdict"], row["note"], row["rank_from"]) == ("less", None, None)
 
 
+def test_intervals_end_where_no_more_is_possible():
+    """Of 12 subjects 11 prefer the new object before and one does after: the difference is -10/12, and -1 the least."""
+    (found,) = ask(model("m", shares(1, 12, 100), scored([1] * 11 + [0], range(50, 62))))
+    error = math.sqrt(24 / 23 * 2 * (11 * (1 / 12) ** 2 + (11 / 12) ** 2)) / 12
+    half = t.ppf(0.975, 11) * error
+    assert -10 / 12 - half < -1
+    row = found.row()
+    assert (row["difference_low"], row["difference_high"]) == (-1, pytest.approx(-10 / 12 + half))
+    # A perplexity is 1 at least: the mean of nats over entities is .5, of which one has all.
+    window, earlier = scored([6.0] + [0.0] * 11), scored([1.0] * 6 + [2.0] * 6, range(50, 62))
+    (found,) = ask(model("m", window, earlier), aggregate="ppl_entity_macro")
+    half = t.ppf(0.975, 11) * math.sqrt(12 / 11 * (5.5**2 + 11 * 0.5**2)) / 12
+    assert half > 0.5
+    assert (found.row()["low"], found.row()["high"]) == (1, pytest.approx(math.exp(0.5 + half)))
+
+
 def test_below_what_is_detectable_nothing_is_claimed_even_if_the_interval_is_beyond_zero():
     verdicts = {}
     for n_true in (10, 15, 18, 20, 22, 27, 35):

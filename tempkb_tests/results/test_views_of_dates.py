@@ -86,3 +86,17 @@ def test_intervals_are_clustered_by_subject(world):
         assert (one["value"], one["n_items"], one["n_clusters"]) == (pytest.approx(2 / 3), 24, 12)
         assert one["standard_error"] == pytest.approx(error, rel=1e-10)
         assert one["low"] < 2 / 3 < one["high"]
+
+
+def test_chance_is_that_of_dates_in_any_order(world):
+    """Of a spell with n wrong dates the right one is the likeliest once in n + 1 orders."""
+    world.spell("S1", {"2021-Q1": -1, "2021-Q2": -2}, "2021-Q1")
+    world.spell("S2", {"2021-Q1": -1, "2021-Q2": -2, "2021-Q3": -3, "2021-Q4": -4}, "2021-Q1")
+    world.spell("S3", {"2021-Q2": -1, "2021-Q1": -2, "2021-Q3": -3}, "2021-Q2", split="val")
+    rows = world.read("date_results")
+    found = {(row["aggregate"], row["split"], row["window_start"]): row["chance"] for row in rows}
+    assert {row["aggregate"] for row in rows} == {"win_rate", "robustness", "win_rate_balanced"}
+    assert found["robustness", "all", None] == pytest.approx((1 / 2 + 1 / 4 + 1 / 3) / 3)
+    assert found["robustness", "test", Q1] == pytest.approx((1 / 2 + 1 / 4) / 2)
+    assert found["robustness", "val", None] == pytest.approx(1 / 3)
+    assert {chance for (name, *_), chance in found.items() if name != "robustness"} == {0.5}

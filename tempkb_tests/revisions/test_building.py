@@ -232,6 +232,8 @@ def test_strict_fails_with_one_clear_error_and_replaces_nothing(home_folder, tmp
     _, report, windows = build_files(path, strict=True, rebuild=True)
     assert set(report.bad) == {window.key for window in windows}
     assert "damaged at byte" in report.bad["2020-01-01"]
+    kept = "Fetch the file again (without the setting strict the complete pages before that place are kept)."
+    assert kept in report.bad["2020-01-01"]
     assert winners(store) == before
 
 
@@ -456,9 +458,10 @@ def test_a_text_that_the_file_lost_is_absent_not_blank(home_folder, tmp_path):
         for n in (1, 2)
     ]
     path = tmp_path / "testwiki-20210101-history.xml"
-    path.write_bytes(export(page(1, *edits)))
+    # A file without any text would be a stub.
+    path.write_bytes(export(page(1, *edits), page(2, revision(3, "2020-01-05T00:00:00Z", "kept"))))
     store, _, _ = build_files(path)
-    rows = store.read("stable_snapshots").to_pylist()
+    rows = store.read("stable_snapshots", page_id=1).to_pylist()
     assert {(row["revision_id"], row["is_blank"], row["has_text"], row["text_sha1"]) for row in rows} == {
         (1, False, False, "1" * 31),
         (2, False, False, "2" * 31),

@@ -9,7 +9,7 @@ from scipy.stats import t
 
 from tempkb import statistics
 from tempkb.sql_estimates import clustered_sql
-from tempkb.sql_estimates.clustered_sql import EXP, MEAN, SHARE, Measure, estimates
+from tempkb.sql_estimates.clustered_sql import DIFFERENCE, EXP, FRACTION, LOG_PROB, MEAN, PPL, SHARE, Measure, estimates
 
 GROUPS = ("model", "part")
 COLUMNS = ("value", "standard_error", "low", "high", "n_items", "n_clusters")
@@ -128,6 +128,33 @@ def test_a_perplexity_that_no_number_holds_is_infinite_as_in_python():
         ("same", 0): (math.inf, math.inf, None, None, 12, 12),
         ("spread", 0): (math.inf, math.inf, pytest.approx(low, rel=0.01), math.inf, 13, 13),
     }
+
+
+@pytest.mark.parametrize(
+    ("form", "sign", "end", "bound"),
+    [
+        (MEAN, 1, 2, None),
+        (FRACTION, 1, 2, 0),
+        (FRACTION, -1, 3, 1),
+        (DIFFERENCE, 1, 2, -1),
+        (DIFFERENCE, -1, 3, 1),
+        (LOG_PROB, -1, 3, 0),
+        (PPL, 1, 2, 1),
+        (EXP, 1, 2, 1),
+    ],
+)
+def test_an_interval_ends_where_its_form_does(form, sign, end, bound):
+    """Eleven of twelve clusters are at the bound, and one is a half away from it."""
+    start = {None: 0.0, EXP: 0.0}.get(form if form == EXP else bound, bound)
+    items = [("m", 0, f"Q{at}", start + sign * (0.5 if at == 0 else 0.0)) for at in range(12)]
+    row = rows_of(estimates(source(form), GROUPS), items)["m", 0]
+    plain = statistics.clustered_mean([one[3] for one in items], range(12))
+    ends = [math.exp(one) if form == EXP else one for one in (plain.low, plain.high)]
+    other = 5 - end
+    assert row[other] == pytest.approx(ends[other - 2])
+    assert row[end] == (pytest.approx(ends[end - 2]) if bound is None else bound)
+    # The interval that is cut would have ended outside.
+    assert sign * (ends[end - 2] - (0 if bound is None else bound)) < 0
 
 
 def test_measures_of_one_source_are_told_apart_and_count_their_own_clusters():

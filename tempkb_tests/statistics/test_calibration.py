@@ -31,6 +31,14 @@ def test_one_bin_by_hand():
     ]
 
 
+def test_briers_score_is_not_below_zero():
+    """Eleven of twelve choices are sure and right, and one is sure and wrong."""
+    brier = calibration([1.0] * 12, [1] * 11 + [0], range(12)).brier
+    half = 2.2009851600916384 * math.sqrt(12 / 11 * (11 * (1 / 12) ** 2 + (11 / 12) ** 2)) / 12
+    assert 1 / 12 - half < 0
+    assert (brier.low, brier.high) == (0, pytest.approx(1 / 12 + half))
+
+
 def simulated(random, n_clusters, excess=0.0, size=1):
     """Choices whose confidence exceeds the share of right ones by so much; choices of a cluster are alike."""
     clusters = np.repeat(np.arange(n_clusters), size)

@@ -193,6 +193,17 @@ def test_clusters_that_balance_exactly_count_their_items_and_no_more():
     assert (found.low, found.high) == (pytest.approx(0.5 - half), pytest.approx(0.5 + half))
 
 
+def test_an_interval_is_cut_at_what_is_possible_and_holds_its_value():
+    found = Estimate(0.1, 0.2, -0.3, 0.5, 20, 20)
+    assert (found.within(0, 1).low, found.within(0, 1).high) == (0, 0.5)
+    assert (found.within(-1, 0.4).low, found.within(-1, 0.4).high) == (-0.3, 0.4)
+    # What rounding leaves outside stays in its interval.
+    odd = Estimate(1 + 1e-16 * 3, 0.2, 0.7, 1.3, 20, 20)
+    assert odd.within(0, 1).high == odd.value
+    few = Estimate(0.1, 0.2, None, None, 3, 3)
+    assert few.within(0, 1) is few
+
+
 def test_a_perplexity_has_the_exponentiated_ends():
     nats = Estimate(2.0, 0.1, 1.8, 2.2, 50, 20, 0.03, 1.5)
     found = exponentiated(nats)

@@ -32,10 +32,10 @@ def cells_of(items, spots, trainings=None, seeds=None):
 
 @pytest.fixture
 def items():
-    """Two cells; some clusters are in one of them only."""
+    """Two cells of values from 0 to 1; some clusters are in one of them only."""
     chance = random.Random(3)  # noqa: S311 - reproducible chance, not secrets
     return [
-        (cell, cluster, chance.gauss(cluster % 3, 1))
+        (cell, cluster, (cluster % 3 + chance.random()) / 3)
         for cell in (0, 1)
         for cluster in range(CLUSTERS - 5 * cell)
         for _ in range(chance.randint(1, 4))
@@ -92,6 +92,22 @@ def test_seeds_are_drawn_too():
     freedom = (by_cluster + 0.04) ** 2 / (by_cluster**2 / 39 + 0.04**2)
     assert 1 < freedom < 2
     half = t.ppf(0.975, freedom) * math.sqrt(by_cluster + 0.04)
-    expected = 0.4, math.sqrt(by_cluster + 0.04), 0.4 - half, 0.4 + half, 80, 40
-    assert figures(found.estimate) == pytest.approx(expected)
+    assert half > 0.6
+    # So the interval would be wider than what a share can be.
+    assert figures(found.estimate) == pytest.approx((0.4, math.sqrt(by_cluster + 0.04), 0, 1, 80, 40))
+    assert found.estimate.freedom == pytest.approx(freedom)
     assert (found.seed_error, found.n_seeds, found.n_units) == (pytest.approx(0.2), 2, 2)
+
+
+def test_an_interval_stays_within_what_the_sum_can_be():
+    """Of 15 clusters nearly all are 1 in one cell and 0 in the other: the difference is near -1, with a wide interval."""
+    items = [(0, cluster, float(cluster != 3)) for cluster in range(15)]
+    items += [(1, cluster, float(cluster == 14)) for cluster in range(15)]
+    (found,) = weighted_sums(cells_of(items, [0, 1]), np.array([-1.0, 1.0]))
+    theta, deviations = -13 / 15, [(one == 14) - (one != 3) + 13 / 15 for one in range(15)]
+    half = t.ppf(0.975, 14) * math.sqrt(15 / 14 * sum(one**2 for one in deviations)) / 15
+    assert theta - half < -1
+    assert (found.estimate.low, found.estimate.high) == (-1, pytest.approx(theta + half))
+    # Half of a difference has half of its range.
+    (found,) = weighted_sums(cells_of(items, [0, 1]), np.array([-0.5, 0.5]))
+    assert (found.estimate.low, found.estimate.high) == (-0.5, pytest.approx((theta + half) / 2))

@@ -1,6 +1,9 @@
 """Publication: what is pending is computed, nobody is in anybody's way, and everything is explained."""
 
 import dataclasses
+import errno
+import os
+from unittest import mock
 
 import duckdb
 import pyarrow as pa
@@ -37,7 +40,7 @@ def with_table(store, table, **settings):
 def test_a_partition_is_brought_in_replaced_and_removed(store):
     write(store, "north", 3)
     write(store, "south", 2)
-    assert dataclasses.astuple(store.publish()) == (2, 0, "", (), "")
+    assert dataclasses.astuple(store.publish()) == (2, 0, "", (), "", False)
     assert shown(store) == [("north", 3, 3), ("south", 2, 2)]
     write(store, "north", 4, people=5)
     assert store.publish().done == 1
@@ -243,3 +246,68 @@ def test_rows_for_people_hold_any_date():
     rows = plain_rows(pa.table({"day": days, "other": pa.array([0, 1, 2], pa.int32()).cast(pa.date32())}))
     assert [row["day"] for row in rows] == ["-0043-08-22", "1970-01-01", None]
     assert rows[1]["other"].isoformat() == "1970-01-02"
+
+
+def fail_at(number, path):
+    """An error of the system, as a write to a path on a disk without room meets it."""
+
+    def write(place, *_arguments, **_options):
+        raise OSError(number, os.strerror(number), str(place))
+
+    return mock.patch(path, side_effect=write)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_on_a_full_disk_nothing_is_published_and_garbage_goes_all_the_same(store, number):
+    old = store.write(TOWNS, "north", [towns("north", 2)], Provenance())
+    store.publish(now=True)
+    store.write(TOWNS, "north", [towns("north", 3)], Provenance())
+    with fail_at(number, "tempkb.store.database.replace_whole"):
+        publication = store.publish(now=True)
+        assert (publication.done, publication.left, publication.no_room) == (0, 1, True)
+        said = (
+            "tempkb.duckdb was not brought up to date, so SQL may show older rows: the disk is full; make room, then: "
+        )
+        assert store.database.held_back() == said + "tempkb publish"
+        # DuckDB shows it still, and nothing else is to be had.
+        assert store.collect_garbage() == [old.folder]
+        assert store.collect_garbage() == []
+    assert store.database.held_back() != ""
+    assert store.publish(now=True).done == 1
+    assert store.database.held_back() == ""
+    with store.database.reading() as connection:
+        assert connection.execute("SELECT count(*) FROM towns").fetchall() == [(3,)]
+
+
+def test_what_duckdb_shows_stays_on_a_full_disk_if_there_is_other_garbage(store):
+    lost = store.write(TOWNS, "north", [towns("north", 1)], Provenance())
+    shown = store.write(TOWNS, "north", [towns("north", 2)], Provenance())
+    store.publish(now=True)
+    store.write(TOWNS, "north", [towns("north", 3)], Provenance())
+    with fail_at(errno.ENOSPC, "tempkb.store.database.replace_whole"):
+        assert store.collect_garbage() == [lost.folder]
+    assert shown.folder.exists()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        duckdb.IOException('IO Error: Could not write file "x": No space left on device'),
+        duckdb.TransactionException("Failed to commit: could not write: No space left on device"),
+    ],
+)
+def test_a_disk_that_is_full_while_duckdb_writes_is_said_as_well(store, error):
+    store.write(TOWNS, "north", [towns("north", 2)], Provenance())
+    with mock.patch("tempkb.store.database.Database._publish", side_effect=error):
+        assert store.publish(now=True).reason == "the disk is full; make room, then: tempkb publish"
+    assert store.database.held_back().endswith("the disk is full; make room, then: tempkb publish")
+    with (
+        mock.patch("tempkb.store.database.Database._publish", side_effect=duckdb.TransactionException("a conflict")),
+        pytest.raises(duckdb.TransactionException),
+    ):
+        store.publish(now=True)
+
+
+def test_an_error_that_is_none_of_a_full_disk_is_raised(store):
+    with fail_at(errno.EROFS, "tempkb.store.database.replace_whole"), pytest.raises(OSError, match="Read-only"):
+        store.publish(now=True)

@@ -1,17 +1,21 @@
 """From a small Wikidata dump to the tables of the room, rows by hand."""
 
+import tomllib
 import tracemalloc
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tempkb.dumps.catalogue import Dump, DumpFile
+from tempkb.api import open_store
+from tempkb.dumps.catalogue import Dump, DumpFile, name_dump, remember
 from tempkb.errors import SettingsError, SourceError
 from tempkb.wikidata import building
 from tempkb.wikidata.building import Report
 from tempkb.wikidata.reading import Tally
+from tempkb.wikidata.scope import language_of_wiki
 from tempkb_tests.killed import KilledError
+from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.wikidata.items import item, item_value, read_home, said, time, write_lines
 
 DAY = "2020-01-01"
@@ -146,6 +150,44 @@ def test_all_items_by_setting(tmp_path, monkeypatch):
         "Q4",
     ]
     assert "Q4$1" in store.read("facts")["fact_id"].to_pylist()
+
+
+def read_of(folder, monkeypatch, wiki, language, **settings):
+    """Read a dump with one item of a wiki that has two names; return its label, and the record of the home."""
+    one = item("Q1", {language: "Lowby", "en": "Lowby (town)"}, links={wiki: {"title": "Lowby"}})
+    store = read_home(folder, monkeypatch, {DAY: [one]}, wiki=wiki, **settings)
+    return rows(store, "wikidata_entities", "label"), tomllib.loads((store.home.path / "home.toml").read_text())
+
+
+@pytest.mark.parametrize(
+    ("wiki", "language"), [("nowiki", "nb"), ("be_x_oldwiki", "be-tarask"), ("zh_yuewiki", "yue"), ("tlywiki", "tly")]
+)
+def test_names_are_in_the_language_that_wikidata_has_for_the_wiki(tmp_path, monkeypatch, wiki, language):
+    label, record = read_of(tmp_path, monkeypatch, wiki, language)
+    assert (label, record["languages"]) == ([("Lowby",)], [language])
+
+
+def test_names_of_a_wiki_that_is_not_wikimedias_are_in_the_language_that_its_dump_states(tmp_path, monkeypatch):
+    path = tmp_path / "ourwiki-20200101-pages-meta-history.xml"
+    text = export(page(1, revision(1, "2018-01-01T00:00:00Z"))).decode()
+    path.write_text(text.replace("testwiki", "ourwiki").replace('xml:lang="en"', 'xml:lang="de"'))
+    remember(tmp_path / "home" / "dumps", name_dump([path]))
+    label, record = read_of(tmp_path, monkeypatch, "ourwiki", "de")
+    assert (label, record["languages"]) == ([("Lowby",)], ["de"])
+    assert language_of_wiki(open_store().home.settings) == "de"
+
+
+def test_a_language_without_names_is_said_before_the_home_keeps_it(tmp_path, monkeypatch):
+    with pytest.raises(SettingsError, match="languages: no item has a name in 'nn', in which .* the names of nnwiki"):
+        read_of(tmp_path, monkeypatch, "nnwiki", "xx")
+    assert "languages" not in tomllib.loads((tmp_path / "home" / "home.toml").read_text())
+    label, record = read_of(tmp_path, monkeypatch, "nnwiki", "xx", languages="xx")
+    assert (label, record["languages"]) == ([("Lowby",)], ["xx"])
+
+
+def test_items_without_any_name_hide_none(tmp_path, monkeypatch):
+    store = read_home(tmp_path, monkeypatch, {DAY: [item("Q1", "", "Ada")]}, languages="fr")
+    assert rows(store, "wikidata_entities", "label") == [(None,)]
 
 
 def test_names_in_several_languages(tmp_path, monkeypatch):

@@ -26,6 +26,8 @@ LISTS = [
     ("tr", "Köprüler listesi"),
     ("fi", "Siltojen luettelo"),
     ("nl", "Lijst van bruggen"),
+    ("nb", "Liste over broer"),
+    ("yue", "橋一覽"),
 ]
 NONE = [
     ("en", "Lists"),

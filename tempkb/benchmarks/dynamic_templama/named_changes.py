@@ -12,7 +12,8 @@ from tempkb.sql_estimates.aggregates import end_of_window
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 
 # The query is that of the window in which the old object no longer holds. The placebo is the change whose objects are
-# asked as controls in the place of the own ones.
+# asked as controls in the place of the own ones: the latest of another subject up to that window. What its subject has
+# at other times counts unless the own one has it, too, as with the objects of controls.
 CHANGES_AND_NAMES = Part(
     f"""
     WITH named AS MATERIALIZED (
@@ -37,23 +38,27 @@ CHANGES_AND_NAMES = Part(
             USING (release, subject_id, relation)
         JOIN named USING (release, object_id)
         WHERE object_id NOT IN (new_object_id, old_object_id) GROUP BY ALL
+    ), told AS MATERIALIZED (
+        SELECT c.*, new.names AS new_names, old.names AS old_names, coalesce(o.names, []) AS other_names
+        FROM changes AS c LEFT JOIN others AS o USING (release, item_id, new_object_id, old_object_id)
+        JOIN named AS new ON new.release = c.release AND new.object_id = c.new_object_id
+        JOIN named AS old ON old.release = c.release AND old.object_id = c.old_object_id
     ), controls AS (
-        SELECT release, item_id, stands_for_id, min(target_id) AS object_id FROM {DYNAMIC_TEMPLAMA_PROMPTS.name}
-        WHERE role = 'control' GROUP BY ALL
+        SELECT DISTINCT release, item_id, stands_for_id, target_id AS object_id FROM {DYNAMIC_TEMPLAMA_PROMPTS.name}
+        WHERE role = 'control'
     ), placebos AS (
-        SELECT release, item_id, stands_for_id, names FROM controls JOIN named USING (release, object_id)
+        SELECT DISTINCT ON (c.release, c.item_id, c.new_object_id, c.old_object_id)
+               c.release, c.item_id, c.new_object_id, c.old_object_id, d.new_names AS placebo_new_names,
+               d.old_names AS placebo_old_names, c.new_names || c.old_names || c.other_names AS own_names,
+               list_filter(d.other_names, lambda one: NOT list_contains(own_names, one)) AS placebo_other_names
+        FROM told AS c
+        JOIN controls AS n ON n.release = c.release AND n.item_id = c.item_id AND n.stands_for_id = c.new_object_id
+        JOIN controls AS o ON o.release = c.release AND o.item_id = c.item_id AND o.stands_for_id = c.old_object_id
+        JOIN told AS d ON d.release = c.release AND d.relation = c.relation AND d.subject_id <> c.subject_id
+            AND d.window_start <= c.window_start AND d.new_object_id = n.object_id AND d.old_object_id = o.object_id
+        ORDER BY d.window_start DESC, d.subject_id
     )
-    SELECT c.*, new.names AS new_names, old.names AS old_names, coalesce(o.names, []) AS other_names,
-           placebo_new.names AS placebo_new_names, placebo_old.names AS placebo_old_names
-    FROM changes AS c
-    JOIN named AS new ON new.release = c.release AND new.object_id = c.new_object_id
-    JOIN named AS old ON old.release = c.release AND old.object_id = c.old_object_id
-    LEFT JOIN others AS o ON o.release = c.release AND o.item_id = c.item_id AND o.new_object_id = c.new_object_id
-        AND o.old_object_id = c.old_object_id
-    LEFT JOIN placebos AS placebo_new ON placebo_new.release = c.release AND placebo_new.item_id = c.item_id
-        AND placebo_new.stands_for_id = c.new_object_id
-    LEFT JOIN placebos AS placebo_old ON placebo_old.release = c.release AND placebo_old.item_id = c.item_id
-        AND placebo_old.stands_for_id = c.old_object_id
+    FROM told LEFT JOIN placebos USING (release, item_id, new_object_id, old_object_id)
     """,
     (
         DYNAMIC_TEMPLAMA_CHANGES.name,
@@ -63,4 +68,4 @@ CHANGES_AND_NAMES = Part(
         WIKIDATA_ENTITIES.name,
     ),
 )
-"""Each change with the names of its objects, of others of the subject, and of its placebo."""
+"""Each change with the names of its objects, of others of the subject, and the same of its placebo."""

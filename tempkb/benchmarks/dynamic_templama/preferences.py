@@ -12,7 +12,7 @@ from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING
 from tempkb.benchmarks.reading import MODELS, SCORES
 from tempkb.sql_estimates.aggregates import ALL, end_of_window, pooled
-from tempkb.sql_estimates.clustered_sql import MEAN, SHARE, Measure, estimates
+from tempkb.sql_estimates.clustered_sql import DIFFERENCE, LOG_PROB, MEAN, SHARE, Measure, estimates
 from tempkb.store.quoting import literal
 from tempkb.store.tables import View
 
@@ -91,7 +91,7 @@ _AGGREGATES = (
         f"({_ADDED} > 0)::INTEGER - ({_CONTROL_ADDED} > 0)::INTEGER",
         _BOTH,
         "difference of shares",
-        MEAN,
+        DIFFERENCE,
     ),
     Aggregate("log_prob_new_minus_old", _RAW, _RAW, "nats", MEAN),
     Aggregate("log_prob_new_minus_old_per_character", _BY_CHARACTER, _BY_CHARACTER, "nats per character", MEAN),
@@ -119,15 +119,10 @@ _PAIRS = f"""list_filter(['{ALL}', CASE WHEN is_equal_length THEN 'equal_length'
     CASE WHEN is_long_known THEN 'long_known' END], lambda one: one IS NOT NULL)"""
 
 
-def preferences(window: str = "window_start", condition: str = "true") -> str:
-    """Return SQL of all aggregates over changes: the columns of the view `prefers_new`.
-
-    Args:
-        window: the column of `scored_changes` by which changes are grouped, called window_start in the result.
-        condition: SQL that chooses among the changes.
-    """
+def preferences(condition: str = "true") -> str:
+    """Return SQL of all aggregates over those changes for which a condition is true: the columns of `prefers_new`."""
     sums = f"""
-        SELECT release, model, scorer, split, {window} AS window_start, pairs, subject_id AS cluster,
+        SELECT release, model, scorer, split, change_from AS window_start, pairs, subject_id AS cluster,
                {", ".join(f"{sql} AS {name}" for name, sql in _SUMS.items())}
         FROM (SELECT *, unnest({_PAIRS}) AS pairs FROM {SCORED_CHANGES.name} WHERE {condition}) GROUP BY ALL
     """
@@ -142,15 +137,16 @@ def preferences(window: str = "window_start", condition: str = "true") -> str:
 
 PREFERS_NEW = View(
     name="prefers_new",
-    meaning="What models prefer where facts changed, by aggregate, window (null: all windows), split (all: all "
-    "splits) and pairs, with standard errors by subject. prefers_new is the share of pairs in which the subject adds "
-    "more to the log-probability of the new object than to that of the old one; prefers_new_raw compares the "
-    "log-probabilities themselves, prefers_new_per_character those of a character. control_prefers_new and "
-    "control_prefers_new_raw are the same for two objects of another subject's change, and prefers_new_minus_control "
-    "is the paired difference. log_prob_new_minus_old is the mean difference: raw, per_character, or against_class, "
-    "of what the subject adds to a noun for its class. pairs: all; equal_length or nearly_equal_length (labels that "
-    "differ by no or at most one character); long_known (windows that ended at least three years before the day until "
-    "which the model certainly knows). A pair without a score that an aggregate needs does not count for it.",
+    meaning="What models prefer where facts changed, by aggregate, window of the change (that in which the new "
+    "object begins; null: all windows), split (all: all splits) and pairs, with standard errors by subject. "
+    "prefers_new is the share of pairs in which the subject adds more to the log-probability of the new object than "
+    "to that of the old one; prefers_new_raw compares the log-probabilities themselves, prefers_new_per_character "
+    "those of a character. control_prefers_new and control_prefers_new_raw are the same for two objects of another "
+    "subject's change, and prefers_new_minus_control is the paired difference. log_prob_new_minus_old is the mean "
+    "difference: raw, per_character, or against_class, of what the subject adds to a noun for its class. pairs: all; "
+    "equal_length or nearly_equal_length (labels that differ by no or at most one character); long_known (windows "
+    "that ended at least three years before the day until which the model certainly knows). A pair without a score "
+    "that an aggregate needs does not count for it.",
     query=preferences(),
     needs=(SCORED_CHANGES.name,),
 )
@@ -183,8 +179,9 @@ _SUMS_OF_OBJECTS = f"""
         SELECT release, model, scorer, split, window_start, metric, cluster, {_MEANS}
         FROM measured GROUP BY release, model, scorer, split, window_start, metric, cluster
     )
-    SELECT release, model, scorer, split, window_start, metric, cluster, a.aggregate, '{MEAN}' AS form, 1 AS n, a.s,
-           a.items
+    SELECT release, model, scorer, split, window_start, metric, cluster, a.aggregate,
+           CASE WHEN metric = 'nats' AND NOT contains(a.aggregate, 'minus') THEN '{LOG_PROB}' ELSE '{MEAN}' END AS form,
+           1 AS n, a.s, a.items
     FROM (SELECT *, unnest({_BY_ROLE}) AS a FROM means) WHERE a.s IS NOT NULL
 """
 

@@ -5,12 +5,7 @@ What models prefer where facts changed is read by `preferences.py`.
 
 from tempkb.benchmarks.dynamic_templama.named_changes import CHANGES_AND_NAMES
 from tempkb.benchmarks.dynamic_templama.object_scores import OBJECT_SCORES
-from tempkb.benchmarks.dynamic_templama.preferences import (
-    OBJECT_SCORES_BY_ROLE,
-    PREFERS_NEW,
-    SCORED_CHANGES,
-    preferences,
-)
+from tempkb.benchmarks.dynamic_templama.preferences import OBJECT_SCORES_BY_ROLE, PREFERS_NEW, SCORED_CHANGES
 from tempkb.benchmarks.dynamic_templama.tables import (
     ARRIVALS,
     DYNAMIC_TEMPLAMA_CHANGES,
@@ -121,17 +116,18 @@ _BY_WINDOW = Part(
     SELECT t.*, r.granularity FROM (
         SELECT {_SHOWN} FROM {DYNAMIC_TEMPLAMA_RESULTS.name} WHERE change = '{ALL}' AND aggregate = 'ppl_token'
         UNION ALL
-        SELECT {_SHOWN} FROM ({preferences("arrival_window_start")})
+        SELECT {_SHOWN} FROM {PREFERS_NEW.name}
         WHERE pairs = '{ALL}' AND aggregate IN ({_OF_CHANGES})
     ) AS t JOIN (SELECT release, granularity FROM {FACT_RELEASES.name}) AS r USING (release)
     WHERE t.window_start IS NOT NULL
     """,
-    (DYNAMIC_TEMPLAMA_RESULTS.name, SCORED_CHANGES.name, FACT_RELEASES.name),
+    (DYNAMIC_TEMPLAMA_RESULTS.name, PREFERS_NEW.name, FACT_RELEASES.name),
 )
 _CHANGED = Part(
     f"""
-    SELECT model, {NUMBERS}, subject_id AS entity_id, relation, new_object_id, old_object_id, window_start, window_end,
-           preference_nats FROM {SCORED_CHANGES.name} WHERE {PROMPTING.is_by_own_template}
+    SELECT model, {NUMBERS}, subject_id AS entity_id, relation, new_object_id, old_object_id,
+           change_from AS window_start, change_to AS window_end, preference_nats
+    FROM {SCORED_CHANGES.name} WHERE {PROMPTING.is_by_own_template}
     """,
     (SCORED_CHANGES.name,),
 )

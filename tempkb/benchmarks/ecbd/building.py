@@ -79,7 +79,7 @@ class _Builder:
         self.folder, self.connection = folder, connection
         self._log, self._warn = log, warn
         self._left_out = {table.name: LeftOut() for table in TABLES}
-        self._language = language_of_wiki(store.home.wiki)
+        self._language = language_of_wiki(store.home.settings)
 
     def build(self) -> None:
         """Build the release."""

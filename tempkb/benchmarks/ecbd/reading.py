@@ -5,7 +5,7 @@ from tempkb.benchmarks.ecbd.variants import VARIANTS
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Judging, Part, Reading
 from tempkb.sql_estimates.aggregates import ALL, end_of_window, window_of
-from tempkb.sql_estimates.clustered_sql import EXP, MEAN, estimates
+from tempkb.sql_estimates.clustered_sql import EXP, MEAN, PPL, estimates
 from tempkb.store.quoting import literal
 from tempkb.store.tables import View
 
@@ -72,7 +72,7 @@ _SUMS_OF_CLOZE = f"""
         ELSE
             [{{'aggregate': 'ppl_entity_macro', 'form': '{EXP}', 'n': 1::DOUBLE, 's': s / n}},
              {{'aggregate': 'ppl_micro', 'form': '{EXP}', 'n': n::DOUBLE, 's': s}},
-             {{'aggregate': 'ppl_example', 'form': '{MEAN}', 'n': n::DOUBLE, 's': exps}}]
+             {{'aggregate': 'ppl_example', 'form': '{PPL}', 'n': n::DOUBLE, 's': exps}}]
         END) AS a FROM grouped
     )
 """

@@ -30,7 +30,7 @@ DATE_PAIRS = View(
     needs=(_SCORES,),
 )
 
-_OF = "release, model, scorer, split"
+_OF, _CHANCE = "release, model, scorer, split", "chance"
 _PLAIN = f"""
     WITH spells AS (
         SELECT {_OF}, window_start, subject_id, count(*) AS n_pairs, count(*) FILTER (is_won) AS n_won
@@ -38,7 +38,8 @@ _PLAIN = f"""
     ), measured AS (
         SELECT *, unnest([
             {{'aggregate': 'win_rate', 'metric': 'share of pairs of dates', 'n': n_pairs, 's': n_won}},
-            {{'aggregate': 'robustness', 'metric': 'share of spells', 'n': 1, 's': (n_won = n_pairs)::INTEGER}}
+            {{'aggregate': 'robustness', 'metric': 'share of spells', 'n': 1, 's': (n_won = n_pairs)::INTEGER}},
+            {{'aggregate': '{_CHANCE}', 'metric': 'share of spells', 'n': 1, 's': 1 / (n_pairs + 1)}}
         ], max_depth := 2)
         FROM spells
     )
@@ -66,6 +67,10 @@ _BALANCED = f"""
 """
 _KEYS = ("release", "model", "scorer", "metric", "aggregate", "form", "cluster")
 _PLAIN_SUMS = pooled(_PLAIN, _KEYS, {"split": f"'{ALL}'", "window_start": "NULL"})
+_ESTIMATES = estimates(
+    f"FROM ({_PLAIN_SUMS}) UNION ALL BY NAME SELECT * EXCLUDE (won) FROM ({_BALANCED})",
+    ("release", "model", "scorer", "split", "window_start", "metric", "aggregate"),
+)
 
 DATE_RESULTS = View(
     name="date_results",
@@ -74,10 +79,12 @@ DATE_RESULTS = View(
     "object is more likely after the right one; robustness is the share of spells whose right date wins all of its up "
     "to five pairs. A model may give some date more of every object, so win_rate is not one half of a model that knows "
     "no dates. It is for win_rate_balanced, in which both directions of two dates have the same weight; pairs of dates "
-    "that are asked in one direction only do not count.",
-    query=estimates(
-        f"FROM ({_PLAIN_SUMS}) UNION ALL BY NAME SELECT * EXCLUDE (won) FROM ({_BALANCED})",
-        ("release", "model", "scorer", "split", "window_start", "metric", "aggregate"),
-    ),
+    "that are asked in one direction only do not count. chance is the level of a model for which all orders of the "
+    "dates of a spell are equally likely: one half, and of robustness the mean over spells of 1 / (1 + wrong dates).",
+    query=f"""
+    SELECT *, CASE aggregate WHEN 'robustness' THEN max(value) FILTER (aggregate = '{_CHANCE}') OVER (
+        PARTITION BY {_OF}, window_start) ELSE 0.5 END AS {_CHANCE}
+    FROM ({_ESTIMATES}) QUALIFY aggregate <> '{_CHANCE}'
+    """,
     needs=(DATE_PAIRS.name,),
 )

@@ -11,13 +11,12 @@ import numpy.typing as npt
 
 from tempkb.benchmarks.linkable.methods import Snapshots
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL, fixed_size
-from tempkb.benchmarks.register import partition_of
-from tempkb.errors import ContractError, SettingsError
+from tempkb.benchmarks.register import need_version
+from tempkb.errors import SettingsError
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
 
 Log = Callable[[str], None]
 Integers = npt.NDArray[np.int64]
@@ -75,14 +74,14 @@ def pool_of(store: Store, release: Snapshots, cut: date, pool: str, subset: str,
             f"pool {pool}: is no snapshot of release {release.name}; expected own, fixed-N, or one of "
             f"{', '.join(map(str, release.cuts))}"
         )
-    return Pool(pool, of, None, _inputs([_need(store, release.tables.entities, release.name, of)]))
+    return Pool(pool, of, None, _inputs([need_version(store.home, release.tables.entities, release.name, of)]))
 
 
 def page_ids_of(store: Store, release: Snapshots, pool: Pool) -> Integers:
     """Return the page_ids of a pool, ascending."""
     if pool.page_ids is not None:
         return pool.page_ids
-    files = parquet(_need(store, release.tables.entities, release.name, pool.cut).paths())
+    files = parquet(need_version(store.home, release.tables.entities, release.name, pool.cut).paths())
     with asking() as memory:
         return _column(memory.execute(f"SELECT page_id FROM {files} ORDER BY page_id"))
 
@@ -92,8 +91,8 @@ def _fixed(store: Store, release: Snapshots, cut: date, pool: str, wanted: int, 
 
     If there are too few of them at a snapshot, the pools of all snapshots are as small as that one's.
     """
-    entities = tuple(_need(store, release.tables.entities, release.name, one) for one in release.cuts)
-    mentions = tuple(_need(store, release.tables.mentions, release.name, one) for one in release.cuts)
+    entities = tuple(need_version(store.home, release.tables.entities, release.name, one) for one in release.cuts)
+    mentions = tuple(need_version(store.home, release.tables.mentions, release.name, one) for one in release.cuts)
     choice = _choice(entities, mentions, release.seed, subset)
     n = min(wanted, choice.n_most)
     if n < wanted:
@@ -140,13 +139,3 @@ def _column(found: duckdb.DuckDBPyConnection) -> Integers:
 
 def _inputs(versions: Sequence[Version]) -> dict[str, str]:
     return {f"{one.table} {one.partition}": one.version for one in versions}
-
-
-def _need(store: Store, table: Table, release: str, cut: date) -> Version:
-    version = store.lake.current(table.name, partition_of(release, cut))
-    if version is None:
-        raise ContractError(
-            f"{table.name} of {release} at {cut} is not built, or lost to damage; build it again: "
-            f"tempkb release finish {release}"
-        )
-    return version

@@ -394,7 +394,7 @@ class _Builder:
         view_files(self.connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters))
         if self.design.rules != "paper":
             self._of_lists[cut] = fill_list_items(self.store, self.connection, cut)
-        mark_lists(self.connection, self.design, language_of_wiki(self.wiki))
+        mark_lists(self.connection, self.design, language_of_wiki(self.store.home.settings))
         return self.connection
 
     def _over_kept(self, cuts: Sequence[date]) -> duckdb.DuckDBPyConnection:

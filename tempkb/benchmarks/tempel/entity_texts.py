@@ -131,7 +131,7 @@ def _view_default(store: Store, connection: duckdb.DuckDBPyConnection, cut: date
     _view_texts(store, connection, cut)
     design = Design((cut,))
     fill_list_items(store, connection, cut)
-    mark_lists(connection, design, language_of_wiki(store.home.wiki or ""))
+    mark_lists(connection, design, language_of_wiki(store.home.settings))
     # No release has planned mentions of them, so they have no category.
     connection.execute(
         f"""

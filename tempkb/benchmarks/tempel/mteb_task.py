@@ -113,27 +113,26 @@ def _relevant(snapshot, split):
 
 _UNKNOWN = "und-Zyyy"
 _TAGS_IN_WORDS = """
-af:afr-Latn als:gsw-Latn ar:ara-Arab arz:arz-Arab ast:ast-Latn az:aze-Latn azb:azb-Arab ba:bak-Cyrl be:bel-Cyrl
-be-tarask:bel-Cyrl be-x-old:bel-Cyrl bg:bul-Cyrl bn:ben-Beng br:bre-Latn bs:bos-Latn ca:cat-Latn ce:che-Cyrl
-ceb:ceb-Latn cs:ces-Latn cv:chv-Cyrl cy:cym-Latn da:dan-Latn de:deu-Latn el:ell-Grek en:eng-Latn eo:epo-Latn
-es:spa-Latn et:est-Latn eu:eus-Latn fa:fas-Arab fi:fin-Latn fr:fra-Latn fy:fry-Latn ga:gle-Latn gl:glg-Latn
-gu:guj-Gujr he:heb-Hebr hi:hin-Deva hr:hrv-Latn ht:hat-Latn hu:hun-Latn hy:hye-Armn id:ind-Latn io:ido-Latn
-is:isl-Latn it:ita-Latn ja:jpn-Jpan jv:jav-Latn ka:kat-Geor kk:kaz-Cyrl kn:kan-Knda ko:kor-Hang ku:kmr-Latn
-ky:kir-Cyrl la:lat-Latn lb:ltz-Latn lmo:lmo-Latn lt:lit-Latn ltg:ltg-Latn lv:lav-Latn mg:mlg-Latn min:min-Latn
-mk:mkd-Cyrl ml:mal-Mlym mr:mar-Deva ms:msa-Latn my:mya-Mymr ne:nep-Deva nl:nld-Latn nn:nno-Latn no:nob-Latn
-oc:oci-Latn pa:pan-Guru pl:pol-Latn pnb:pnb-Arab pt:por-Latn ro:ron-Latn ru:rus-Cyrl sco:sco-Latn sh:hbs-Latn
-si:sin-Sinh sk:slk-Latn sl:slv-Latn sq:sqi-Latn sr:srp-Cyrl su:sun-Latn sv:swe-Latn sw:swa-Latn ta:tam-Taml
-te:tel-Telu tg:tgk-Cyrl th:tha-Thai tl:tgl-Latn tr:tur-Latn tt:tat-Cyrl uk:ukr-Cyrl ur:urd-Arab uz:uzb-Latn
-vi:vie-Latn vo:vol-Latn war:war-Latn zh:zho-Hans zh-min-nan:nan-Latn zh-yue:yue-Hant
+af:afr-Latn ar:ara-Arab arz:arz-Arab ast:ast-Latn az:aze-Latn azb:azb-Arab ba:bak-Cyrl be:bel-Cyrl be-tarask:bel-Cyrl
+bg:bul-Cyrl bn:ben-Beng br:bre-Latn bs:bos-Latn ca:cat-Latn ce:che-Cyrl ceb:ceb-Latn cs:ces-Latn cv:chv-Cyrl cy:cym-Latn
+da:dan-Latn de:deu-Latn el:ell-Grek en:eng-Latn eo:epo-Latn es:spa-Latn et:est-Latn eu:eus-Latn fa:fas-Arab fi:fin-Latn
+fr:fra-Latn fy:fry-Latn ga:gle-Latn gl:glg-Latn gsw:gsw-Latn gu:guj-Gujr he:heb-Hebr hi:hin-Deva hr:hrv-Latn ht:hat-Latn
+hu:hun-Latn hy:hye-Armn id:ind-Latn io:ido-Latn is:isl-Latn it:ita-Latn ja:jpn-Jpan jv:jav-Latn ka:kat-Geor kk:kaz-Cyrl
+kn:kan-Knda ko:kor-Hang ku:kmr-Latn ky:kir-Cyrl la:lat-Latn lb:ltz-Latn lmo:lmo-Latn lt:lit-Latn ltg:ltg-Latn
+lv:lav-Latn mg:mlg-Latn min:min-Latn mk:mkd-Cyrl ml:mal-Mlym mr:mar-Deva ms:msa-Latn my:mya-Mymr nan:nan-Latn
+nb:nob-Latn ne:nep-Deva nl:nld-Latn nn:nno-Latn oc:oci-Latn pa:pan-Guru pl:pol-Latn pnb:pnb-Arab pt:por-Latn ro:ron-Latn
+ru:rus-Cyrl sco:sco-Latn sh:hbs-Latn si:sin-Sinh sk:slk-Latn sl:slv-Latn sq:sqi-Latn sr:srp-Cyrl su:sun-Latn sv:swe-Latn
+sw:swa-Latn ta:tam-Taml te:tel-Telu tg:tgk-Cyrl th:tha-Thai tl:tgl-Latn tr:tur-Latn tt:tat-Cyrl uk:ukr-Cyrl ur:urd-Arab
+uz:uzb-Latn vi:vie-Latn vo:vol-Latn war:war-Latn yue:yue-Hant zh:zho-Hans
 """
 _TAGS: Mapping[str, str] = dict(pair.split(":") for pair in _TAGS_IN_WORDS.split())
 
 
 def language_tag(language: str) -> str:
-    """Return a wiki's language as MTEB names languages: ISO 639-3 and ISO 15924, by its code in the wiki's name.
+    """Return a wiki's language as MTEB names languages: ISO 639-3 and ISO 15924, by Wikidata's code.
 
-    >>> language_tag("de"), language_tag("xx")
-    ('deu-Latn', 'und-Zyyy')
+    >>> language_tag("nb"), language_tag("yue"), language_tag("xx")
+    ('nob-Latn', 'yue-Hant', 'und-Zyyy')
     """
     return _TAGS.get(language, _UNKNOWN)
 

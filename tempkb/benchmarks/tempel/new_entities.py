@@ -85,7 +85,7 @@ def write_new_entities(store: Store, release: Release, cut: date) -> Version:
         view_files(connection, "before", before.paths() if before else [], STABLE_SNAPSHOTS.schema)
         view_files(connection, "classes", classes.paths() if classes else [], ENTITY_CLASSES.schema)
         _view_texts(store, connection, cut)
-        is_english = language_of_wiki(store.home.wiki or "") == "en"
+        is_english = language_of_wiki(store.home.settings) == "en"
         found = origins(dict(_texts_of_new(connection)), _texts_before(connection)) if before else {}
         rows = [_row(row, cut, found.get(row["page_id"]), is_english=is_english) for row in _known(connection)]
         table = pa.Table.from_pylist(rows, TEMPEL_NEW_ENTITIES.schema)

@@ -74,7 +74,7 @@ def write_retrieval(store: Store, release: Release, out: ExportFolder, pool: str
             out.write_lines(f"{folder}/qrels/{subset}.tsv", _qrels(files, subset, CATEGORIES))
         for category in _categories(files):
             out.write_lines(f"{folder}/qrels/test-{category}.tsv", _qrels(files, "test", [category]))
-    language = language_of_wiki(store.home.wiki)
+    language = language_of_wiki(store.home.settings)
     out.write_text(f"{FOLDER}/task.json", task_settings(release.name, language, pool, documents, out.digest(FOLDER)))
     out.write_text(f"{FOLDER}/mteb_task.py", MTEB_TASK)
 

@@ -88,7 +88,7 @@ class _Reader:
 
     def __init__(self, store: Store, connection: duckdb.DuckDBPyConnection) -> None:
         self._store, self._connection = store, connection
-        self._language = language_of_wiki(store.home.wiki)
+        self._language = language_of_wiki(store.home.settings)
         self._split: Splitter = sentencex_splitter(self._language)
         for name, table in {"facts": FACTS_TABLE, "origins": ENTITY_ORIGINS, "entities": WIKIDATA_ENTITIES}.items():
             self._view(name, table, store.lake.partitions(table.name))

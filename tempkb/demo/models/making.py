@@ -6,7 +6,6 @@ is written beside its place and renamed when it is whole, so that a folder of th
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +25,7 @@ from tempkb.models.names import Family
 from tempkb.models.tables import READY
 from tempkb.options import Words
 from tempkb.store.locks import locked
+from tempkb.store.owned import own, remove_tree
 from tempkb.store.store import Store
 from tempkb.wording import counted
 
@@ -53,6 +53,8 @@ def make(
     recipe_of = {one: recipes[one.family] if one.cut else replace(recipes[one.family], steps=0) for one in wanted}
     places = {one: store.home.checkpoints / _key(one, recipe_of[one], corpora) for one in wanted}
     _refuse_bound(store, places)
+    for place in (store.home.checkpoints / _LOCK, *places.values()):
+        own(store.home.path, place)
     store.home.checkpoints.mkdir(parents=True, exist_ok=True)
     with locked(store.home.checkpoints / _LOCK):
         missing = [one for one in wanted if not _is_whole(places[one])]
@@ -147,7 +149,7 @@ def _train_group(group: tuple[Lesson, ...], folder: Path, report: Report) -> Non
         done += lesson.recipe.steps
         digests = {path.name: _digest(path) for path in sorted(draft.iterdir())}
         (draft / DIGESTS).write_text(json.dumps(digests, indent=1) + "\n", "utf-8")
-        shutil.rmtree(lesson.place, ignore_errors=True)  # a damaged one
+        remove_tree(lesson.place.parent, lesson.place, may_fail=True)  # a damaged one
         draft.rename(lesson.place)
 
 
@@ -168,9 +170,9 @@ def _digest(path: Path) -> str:
 def _drafts(checkpoints: Path) -> Iterator[Path]:
     """Give a folder for checkpoints that are not whole yet. What a killed run has left there is removed first."""
     folder = checkpoints / _DRAFTS
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(checkpoints, folder, may_fail=True)
     folder.mkdir()
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(checkpoints, folder, may_fail=True)

@@ -20,6 +20,7 @@ from typing import Any
 from tempkb.engine.progress import Meter, on_terminal
 from tempkb.errors import ModelError
 from tempkb.linking.training.lessons import CHECKPOINT, Course, Lesson
+from tempkb.store.owned import remove_tree
 
 _school: "_School | None" = None
 
@@ -69,7 +70,7 @@ def _make_room(lesson: Lesson, folder: Path) -> None:
     if Lesson.with_key(folder, lesson.key) is None:
         for path in folder.iterdir():
             if path.is_dir():
-                shutil.rmtree(path)
+                remove_tree(folder, path)
             else:
                 path.unlink()
         lesson.write(folder)

@@ -204,7 +204,7 @@ CLASSES = (("Q27020041", 0), ("Q500", 0), ("Q35120", 2))
 
 def test_the_paper_s_keywords_say_nothing_in_other_languages(released, monkeypatch):
     store, release = released
-    monkeypatch.setattr(new_entities, "language_of_wiki", lambda wiki: "fr")
+    monkeypatch.setattr(new_entities, "language_of_wiki", lambda settings: "fr")
     store.lake.remove(TEMPEL_NEW_ENTITIES.name, f"r.{CUTS[1]}")
     write_new_entities(store, release, CUTS[1])
     found = rows_of(store, CUTS[1])
