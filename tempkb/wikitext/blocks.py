@@ -9,9 +9,10 @@ from tempkb.wikitext.holes import HOLE, settled
 
 Kind = Literal["heading", "prose", "list"]
 
+_RUN_OF_QUOTES = re.compile("'{2,}")
 # In the target of a link they are apostrophes of the title.
-_TARGET_OR_QUOTES = re.compile(r"\[\[[^\[\]|<>{}]*+(?=\||\]\])|'{2,}")
-_ADDRESS_BEFORE = re.compile(r"//[^\s\[\]<>\"]*+\Z")
+_QUOTES_IN_TARGET = re.compile(r"\[\[(?:[^\[\]|<>{}']++|'(?!'))*+''[^\[\]|<>{}]*+(?=\||\]\])")
+_TARGET_OR_QUOTES = re.compile(rf"{_QUOTES_IN_TARGET.pattern}|'{{2,}}")
 _RULE = re.compile(r"-{4,}")
 _LIST_MARKS = "*#:;"
 
@@ -119,7 +120,9 @@ def unquoted(line: str) -> str:
     """
     if "''" not in line:
         return line
-    runs = [run for run in _TARGET_OR_QUOTES.finditer(line) if run[0][0] == "'"]
+    runs = list(_RUN_OF_QUOTES.finditer(line))
+    if "[[" in line and _QUOTES_IN_TARGET.search(line):
+        runs = [run for run in _TARGET_OR_QUOTES.finditer(line) if run[0][0] == "'"]
     lengths = [len(run[0]) for run in runs]
     bold = sum(length >= 3 for length in lengths)
     italic = sum(length == 2 or length >= 5 for length in lengths)
@@ -130,7 +133,7 @@ def unquoted(line: str) -> str:
         length = lengths[number]
         if length == 4 or number == misread:
             pieces.append("'")
-        elif line.endswith("]]", at, run.start()) or _ADDRESS_BEFORE.search(line, at, run.start()):
+        elif line.endswith("]]", at, run.start()) or "//" in line[max(at, line.rfind(" ", at, run.start())) : run.start()]:
             pieces.append(NOTHING)  # letters after the markup do not belong to the link or address before it
         elif length > 5:
             pieces.append("'" * (length - 5))

@@ -37,12 +37,10 @@ _FORMULAS: Mapping[str, Callable[[str], str | None]] = {
 _LEAVES_HOLE = frozenset(("score", "hiero", "syntaxhighlight", "source", "listing"))
 _NAMES = "|".join((*DROPPED, *_SHOWN_AS_WRITTEN))
 _KEPT = frozenset((*_SHOWN_AS_WRITTEN, *_FORMULAS, *_LEAVES_HOLE))
-# Tags for pages that are included in others; on the page itself the first hides its contents, the others show nothing.
-_INCLUDE_TAGS = ("includeonly", "noinclude", "onlyinclude")
+# Tags that mean pages that include this one: on the page itself they show nothing.
+_INCLUDING = frozenset(("noinclude", "/noinclude", "onlyinclude", "/onlyinclude"))
 # As in MediaWiki's preprocessor, these tags end at the next ">", whatever their attributes hold.
-_OPENER = re.compile(
-    rf"<!--|<(?:({_NAMES})(?=[\s/>])[^>]*?(/?)|/?({'|'.join(_INCLUDE_TAGS[1:])})(?=[\s/>])[^>]*)>", re.IGNORECASE
-)
+_OPENER = re.compile(rf"<!--|<({_NAMES}|/?(?:no|only)include)(?=[\s/>])[^>]*?(/?)>", re.IGNORECASE)
 # What may bring letters that would join a link before them: a letter, another tag, a template.
 _MAY_JOIN = re.compile(r"[A-Za-z<\u0080-\U0010ffff]|\{\{")
 _CLOSERS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in (*DROPPED, *_SHOWN_AS_WRITTEN)}
@@ -91,7 +89,7 @@ def strip_extensions(wikitext: str) -> Stripped:
         opener = _OPENER.match(wikitext, start, max(last_end, start + len("<!--")))
         if opener is None:
             continue
-        name = (opener[1] or opener[3] or "").lower()
+        name = (opener[1] or "").lower()
         end = _end_of(wikitext, opener, name, unclosed)
         pieces.append(wikitext[at:start])
         if name in _KEPT and end > opener.end():
@@ -104,9 +102,9 @@ def strip_extensions(wikitext: str) -> Stripped:
                 literals.append(literal)
         elif name == "nowiki":
             pieces.append(NOTHING)
-        elif name:
-            pieces.append("" if name in _INCLUDE_TAGS else kept_apart(wikitext, start, end))
-        elif wikitext[start - 1 : start] == "\n" and wikitext[end : end + 1] == "\n":
+        elif name and name != "includeonly" and name not in _INCLUDING:
+            pieces.append(kept_apart(wikitext, start, end))
+        elif not name and wikitext[start - 1 : start] == "\n" and wikitext[end : end + 1] == "\n":
             end += 1  # a comment alone on its line removes the line
         at = end
     pieces.append(wikitext[at:])
@@ -137,7 +135,7 @@ def _end_of(wikitext: str, opener: re.Match[str], name: str, unclosed: set[str])
     if not name:
         found = wikitext.find("-->", opener.end())
         return found + 3 if found >= 0 else len(wikitext)
-    if opener[2] or name in unclosed or name in _INCLUDE_TAGS[1:]:
+    if opener[2] or name in unclosed or name in _INCLUDING:
         return opener.end()
     closer = _CLOSERS[name].search(wikitext, opener.end())
     if closer is None:

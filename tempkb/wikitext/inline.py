@@ -28,6 +28,7 @@ _LABEL = r"(?:[^\[\]]|\](?!\]))*+(?:\[(?!\[)(?:[^\[\]]|\[(?!\[)|\](?!\]))*+(?:\]
 _TARGET = rf"[^\[\]|<>{{}}{MARK}]*"
 # A host may be a number in brackets.
 _ADDRESS = rf"(?:{_PROTOCOLS})(?:\[[0-9a-fA-F:.]++\])?"
+_BEGINS_ADDRESS = re.compile(_ADDRESS, re.IGNORECASE)
 # An external link ends at the first bracket that is none of a link in its words, and is none if its line ends before.
 _WORDS = (
     rf"(?:[^\[\]\n]++|\[\[{_TARGET}(?:\|{_LABEL})?\]\]"
@@ -42,13 +43,13 @@ def _tokens(trail: str) -> re.Pattern[str]:
     Each alternative begins with a plain character, so that the engine can skip to the next of them.
     """
     return re.compile(
-        rf"\[\[(?!{_ADDRESS})(?P<target>{_TARGET})(?:\|(?P<label>{_LABEL}))?\]\](?P<trail>(?-i:{trail}+))?"
+        rf"\[\[(?P<target>{_TARGET})(?:\|(?P<label>{_LABEL}))?\]\](?P<trail>(?-i:{trail}+))?"
         rf"|&(?P<entity>(?:\#[0-9]{{1,20}}|\#[xX][0-9a-fA-F]{{1,20}}|[a-zA-Z][a-zA-Z0-9]{{1,31}});)"
         rf"|<(?P<tag>/?(?:{TAGS})(?=[\s/>]))[^<>]*>"
         rf"|{MARK}(?P<literal>[0-9]{{1,9}}){MARK}"
         rf"|\[{_ADDRESS}[^\s\[\]<>\"{MARK}]*+(?P<words>{_WORDS})\]"
         rf"|_(?P<magic>_[^\W\d_](?:_?{_LETTER})*__)"
-        rf"|\[(?P<bracket>)(?=\[(?:\[|{_ADDRESS}))"
+        r"|\[(?P<bracket>)(?=\[\[)"
         r"|\[(?P<opened>\[)(?:[^\[\]|<>{}]*\|)?|\](?P<closed>\])|\{(?P<brace>[{|])\{*|\}(?P<braces>\})\}*|\|(?P<table>\})"
         r"|~(?P<signature>~{2,4})",
         re.IGNORECASE,
@@ -152,10 +153,15 @@ class Inline:
             shown, target = self._link(without_holes(written), label and without_holes(label))
             inside = markers(written) + markers(label or "")
             return (inside + shown if target or shown else ""), target
-        target = in_one_line(written.strip())
+        target = written.strip()
+        if "\n" in target:
+            target = in_one_line(target)
         name = _without_percents(target) if "%" in target else target
-        if ":" in name and name[0] != ":" and self.is_hidden(name):
-            return "", ""
+        if ":" in name or name[:1] == "/":
+            if _BEGINS_ADDRESS.match(written):  # an external link in brackets
+                return f"[{self._plain(f'[{written}]' if label is None else f'[{written}|{label}]')}]", ""
+            if name[0] != ":" and self.is_hidden(name):
+                return "", ""
         if label is not None and target:
             if label:
                 label = label.rpartition("|")[2] or label

@@ -28,7 +28,7 @@ _DEBRIS = re.compile(
 )
 _OPENED = ("()", "( ", "(,", "(;", "(:", "(.", " )", ",)", ";)", ":)")
 _OPENED_WIDE = ("（）", "（ ", "（、", "（；", " ）", "、）", "；）")
-_LONELY = ("  ", " ,", " .", ",,", ";;", ", ,", "; ,", ", ;", "; ;", ",;", ";,", *_UNSEEN)
+_LONELY = ("  ", " ,", " .", ",,", ";;", ", ,", "; ,", ", ;", "; ;", ",;", ";,")
 _SPACED = re.compile(rf"[^\W_{UNSPACED}]")
 _PASSES = 3
 
@@ -61,6 +61,7 @@ def _has_debris(text: str) -> bool:
         text[:1] == " "
         or text[-1:] == " "
         or any(map(holds, _LONELY))
+        or (not text.isascii() and any(map(holds, _UNSEEN)))
         or ("(" in text and any(map(holds, _OPENED)))
         or ("（" in text and any(map(holds, _OPENED_WIDE)))
         or ("[" in text and ("[]" in text or "[ " in text))
