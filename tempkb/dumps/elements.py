@@ -13,7 +13,7 @@ _EMPTY_SHA1 = b"phoiac9h4m842xq45sp7s6u21eteeq1"
 
 
 NO_CHARACTER = b"\xff"
-"""A byte of no UTF-8: stands for what an export's text cannot hold, half of a surrogate pair or a tag, until it is decoded."""
+"""A byte of no UTF-8 stands for what no text holds, half of a surrogate pair or a tag, so that decoding finds it."""
 
 
 class TextState(IntEnum):

@@ -133,7 +133,10 @@ def unquoted(line: str) -> str:
         length = lengths[number]
         if length == 4 or number == misread:
             pieces.append("'")
-        elif line.endswith("]]", at, run.start()) or "//" in line[max(at, line.rfind(" ", at, run.start())) : run.start()]:
+        elif (
+            line.endswith("]]", at, run.start())
+            or "//" in line[max(at, line.rfind(" ", at, run.start())) : run.start()]
+        ):
             pieces.append(NOTHING)  # letters after the markup do not belong to the link or address before it
         elif length > 5:
             pieces.append("'" * (length - 5))

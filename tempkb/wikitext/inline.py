@@ -59,7 +59,7 @@ def _tokens(trail: str) -> re.Pattern[str]:
 @cache
 def _link_trails() -> dict[str, str]:
     """Return an expression for each letter behind a link that belongs to it, by language."""
-    found = {}
+    found: dict[str, str] = {}
     for row in words_table()["link_trails"]:
         languages, _, letters = row.partition(": ")
         # An apostrophe is no letter where it begins the markup of bold or italics.
@@ -219,11 +219,7 @@ _PERCENT = re.compile("%[0-9A-Fa-f]{2}")
 
 
 def _without_percents(target: str) -> str:
-    """Return a target with the signs that its percent signs stand for, as MediaWiki shows it, if a page can have the name.
-
-    >>> [_without_percents(target) for target in ("Bek%27s 7%25 Solution", "50%5B", "7%2525", "100%")]
-    ["Bek's 7% Solution", '50%5B', '7%2525', '100%']
-    """
+    """Return a target as MediaWiki shows it: with what its percent signs stand for, if a page can have that name."""
     decoded = unquote(target, errors="replace")
     return decoded if may_be_title(decoded) and not _PERCENT.search(decoded) else target
 

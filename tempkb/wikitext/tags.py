@@ -1,7 +1,6 @@
 """Removes elements that readers do not see, and attributes that would be taken for markup. Pure."""
 
 import re
-from functools import cache
 
 from tempkb.wikitext.extensions import kept_apart
 
@@ -11,10 +10,7 @@ TAGS = (
     "sup|table|tbody|td|tfoot|th|thead|time|tr|tt|u|ul|var|wbr|ref|references|math|gallery|div|includeonly"
 )
 # A tag with attributes. A value in quotation marks may hold "<", and none holds ">", where MediaWiki ends every tag.
-_TAG = re.compile(
-    rf"<(/?)({TAGS})(?=[\s/])([^<>]*+(?=>)|(?:[^<>\"]|\"[^\">]*\")*+)>",
-    re.IGNORECASE,
-)
+_TAG = re.compile(rf"<(/?)({TAGS})(?=[\s/])([^<>]*+(?=>)|(?:[^<>\"]|\"[^\">]*\")*+)>", re.IGNORECASE)
 _HIDES = re.compile(
     r"""\sstyle\s*=\s*(?:"[^"]*?|'[^']*?|[^\s"']*?)(?:display\s*:\s*none|visibility\s*:\s*hidden)\b""", re.IGNORECASE
 )
@@ -27,7 +23,7 @@ def without_hidden(text: str) -> str:
 
     An element that never closes hides the rest of its line.
 
-    >>> without_hidden('of <span style="display:none">0042</span>42 <b title="a\\n[b]">towns</b>')
+    >>> without_hidden('of <span style="display:none">0042</span>42 <b title="[a]">towns</b>')
     'of 42 <b>towns</b>'
     """
     pieces: list[str] = []
@@ -39,8 +35,7 @@ def without_hidden(text: str) -> str:
         if start < at:
             continue
         if not closing and _HIDES.search(attributes) and name.lower() not in _WITHOUT_CONTENTS:
-            if attributes[-1] != "/":
-                end = _end_of(text, end, name.lower(), unclosed)
+            end = end if attributes[-1] == "/" else _end_of(text, end, name.lower(), unclosed)
             pieces += (text[at:start], kept_apart(text, start, end))
             at = end
         elif _LIKE_MARKUP.search(attributes):
@@ -50,22 +45,14 @@ def without_hidden(text: str) -> str:
 
 
 def _end_of(text: str, start: int, name: str, unclosed: set[str]) -> int:
-    """Return where the element ends whose contents begin at `start`.
-
-    If one did not end, others of its name are followed to the end of their line only, so that the time is that of one
-    reading.
-    """
+    """Return where the element ends whose contents begin at `start`; after one without an end only its line is read."""
     line_end = text.find("\n", start)
     line_end = line_end if line_end >= 0 else len(text)
     depth = 1
-    for tag in _same(name).finditer(text, start, line_end if name in unclosed else len(text)):
+    same = re.compile(rf"<(/?){name}(?=[\s/>])[^<>]*?(/?)>", re.IGNORECASE)
+    for tag in same.finditer(text, start, line_end if name in unclosed else len(text)):
         depth += -1 if tag[1] else not tag[2]
         if not depth:
             return tag.end()
     unclosed.add(name)
     return line_end
-
-
-@cache
-def _same(name: str) -> re.Pattern[str]:
-    return re.compile(rf"<(/?){name}(?=[\s/>])[^<>]*?(/?)>", re.IGNORECASE)

@@ -74,7 +74,7 @@ def _once(text: str, positions: list[int], emptied: set[int]) -> tuple[str, list
     starts, ends, shifts, at, shift = [], [], [], 0, 0
     for edit in _DEBRIS.finditer(text):
         start, end = edit.span()
-        between = " " if 0 < start and end < len(text) and _leaves_blank(text, start, end) else ""
+        between = " " if start > 0 and end < len(text) and _leaves_blank(text, start, end) else ""
         pieces += (text[at:start], between)
         shift += len(between) - (end - start)
         starts.append(start)

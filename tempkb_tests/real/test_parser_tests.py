@@ -81,7 +81,9 @@ def words_of_wikitext(wikitext: str) -> list[str]:
 
 # Why the words differ, by the first rule that holds; what no rule names is a fault of the cleaner.
 KINDS: dict[str, Callable[[ParserTest], object]] = {
-    "extension that only the tests have": lambda one: re.search("<(tag|statictag|tåg|langconvert|asidetag)", one.wikitext, re.I),
+    "extension that only the tests have": lambda one: re.search(
+        "<(tag|statictag|tåg|langconvert|asidetag)", one.wikitext, re.I
+    ),
     "HTML for Parsoid's way back, from which the wikitext was made": lambda one: one.is_way_back,
     "number of an external link without words": lambda one: "autonumber" in one.html,
     "picture, or its caption": lambda one: re.search("<img|<figcaption|Special:Upload", one.html),
