@@ -27,8 +27,9 @@ Bools = NDArray[np.bool_]
 
 _PERMUTATIONS, _CHANCE = 200, 1
 _MENTIONS = f"""
-    SELECT cut::VARCHAR AS cut, pool, model_cut, target_page_id AS entity, gold_is_candidate AS is_present,
-           coalesce(rank = 1, false) AS is_right, {VALUES}
+    SELECT cut::VARCHAR AS cut, pool, model_cut, target_page_id AS entities, anchor_page_id AS articles,
+           gold_is_candidate AS is_present, anchor_is_candidate AS in_old, coalesce(rank = 1, false) AS is_right,
+           {VALUES}
     FROM rows WHERE subset = 'test' ORDER BY cut, pool, target_page_id, anchor_page_id, start_char
 """
 
@@ -41,28 +42,25 @@ class Mentions:
         values: of the measure.
         p: of the measure; None without a threshold.
         is_present: whether the entity is among the candidates.
+        in_old: whether the article with the mention is among the candidates.
         is_right: whether the first candidate is the entity.
         entities: of the mentions.
+        articles: in which they are.
         strata: a number for each snapshot and pool.
     """
 
     values: Floats
     p: Floats | None
     is_present: Bools
+    in_old: Bools
     is_right: Bools
     entities: Codes
+    articles: Codes
     strata: Codes
 
     def only(self, chosen: Bools) -> "Mentions":
         """Return some of them."""
-        return Mentions(
-            self.values[chosen],
-            None if self.p is None else self.p[chosen],
-            self.is_present[chosen],
-            self.is_right[chosen],
-            self.entities[chosen],
-            self.strata[chosen],
-        )
+        return replace(self, **{name: own[chosen] for name, own in vars(self).items() if own is not None})
 
 
 def write_nil_results(store: Store) -> Version:
@@ -99,20 +97,36 @@ def _of_linker(
     strata, _ = codes(pairs)
     cells = [*dict.fromkeys(pairs)]
     gaps = np.array([days.index(cut) - days.index(pool) for cut, pool in cells])
-    is_present, is_right = (rows[name].to_numpy(zero_copy_only=False) for name in ("is_present", "is_right"))
-    about = {"release": release, "linker": linker, "model_cut": rows["model_cut"][0].as_py()}
+    columns = ("is_present", "in_old", "is_right", "entities", "articles")
+    told = {name: rows[name].to_numpy(zero_copy_only=False) for name in columns}
+    trained = rows["model_cut"][0].as_py()
+    # Of candidates before its training a linker has read of the absent entities.
+    is_pooled = np.array([trained is None or _day(pool) >= trained for _, pool in cells])
+    groups = [((_day(cut), _day(pool), int(gaps[at])), strata == at) for at, (cut, pool) in enumerate(cells)]
+    pooled_gaps = np.unique(gaps[is_pooled]).tolist()
+    groups += [((None, None, gap), (is_pooled & (gaps == gap))[strata]) for gap in pooled_gaps]
+    about = {"release": release, "linker": linker, "model_cut": trained}
     for measure in MEASURES:
         values, rule = rows[measure].to_numpy(), chosen.get((linker, measure))
         threshold = rule["threshold"] if rule is not None else None
         p = p_values(np.array(rule["present_values"]), values) if rule is not None and threshold is not None else None
-        mentions = Mentions(values, p, is_present, is_right, rows["entity"].to_numpy(), strata)
-        named = {**about, "measure": measure, "threshold": threshold}
-        for at, (cut, pool) in enumerate(cells):
-            own = {**named, "cut": _day(cut), "pool": _day(pool), "gap": int(gaps[at])}
-            yield from ({**own, **row} for row in figures(mentions.only(strata == at), threshold))
-        for gap in sorted(set(gaps.tolist())):
-            own = {**named, "cut": None, "pool": None, "gap": gap}
-            yield from ({**own, **row} for row in figures(mentions.only(gaps[strata] == gap), threshold))
+        mentions = Mentions(values, p, **told, strata=strata)
+        for of, of_group in groups:
+            named = dict(zip(("cut", "pool", "gap"), of, strict=True)) | {"measure": measure, "threshold": threshold}
+            yield from ({**about, **named, **row} for row in compared(mentions.only(of_group), threshold))
+
+
+def compared(mentions: Mentions, threshold: float | None) -> Iterator[dict[str, Any]]:
+    """Yield the figures of mentions, and those of some, which tell absent entities from new articles."""
+    is_present, in_old = mentions.is_present, mentions.in_old
+    groups = {"all": in_old | ~in_old, "in_old_articles": in_old, "in_new_articles": ~in_old}
+    for name, chosen in (groups | {"present": is_present, "absent": ~is_present}).items():
+        some = mentions.only(chosen)
+        n = {"n_present": some.is_present, "n_absent": ~some.is_present, "n_in_new_articles": ~some.in_old}
+        if name not in groups:  # articles take the place of entities
+            some = replace(some, is_present=some.in_old, entities=some.articles, p=None)
+        sizes = {size: int(each.sum()) for size, each in n.items()}
+        yield from ({**row, "mentions": name, **sizes} for row in figures(some, threshold))
 
 
 def figures(mentions: Mentions, threshold: float | None) -> Iterator[dict[str, Any]]:
