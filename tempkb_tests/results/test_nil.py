@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from tempkb.linking.answering import link_text
 from tempkb.linking.requests import LinkRequest
 from tempkb.linking.scoring import link_mentions
 from tempkb.linking.tables import LINKING_SCORES, scores_partition
-from tempkb.results.nil import Mentions, compared, figures, write_nil_results
+from tempkb.results.nil import compared, figures, write_nil_results
 from tempkb.results.tables import NIL_RESULTS
 from tempkb.store.drafts import Provenance
 from tempkb_tests.linking.small_home import full, small_home
@@ -28,16 +27,16 @@ POOLS = ("2022-01-01", "2023-01-01")
 def test_the_figures_by_hand():
     # Of four present mentions one is refused, of the others two are right; of four absent ones three are refused.
     is_present = np.array([True] * 4 + [False] * 4)
-    mentions = Mentions(
-        values=np.array([1.0, 5, 6, 7, 0, 1, 2, 6]),
-        p=np.array([0.2, 0.4, 0.6, 0.8, 0.1, 0.2, 0.2, 0.6]),
-        is_present=is_present,
-        in_old=is_present,
-        is_right=np.array([True, True, False, True, False, False, False, False]),
-        entities=np.array([1, 1, 2, 3, 4, 4, 5, 6]),
-        articles=np.arange(8),
-        strata=np.zeros(8, int),
-    )
+    mentions = {
+        "values": np.array([1.0, 5, 6, 7, 0, 1, 2, 6]),
+        "p": np.array([0.2, 0.4, 0.6, 0.8, 0.1, 0.2, 0.2, 0.6]),
+        "is_present": is_present,
+        "in_old": is_present,
+        "is_right": np.array([True, True, False, True, False, False, False, False]),
+        "entities": np.array([1, 1, 2, 3, 4, 4, 5, 6]),
+        "articles": np.arange(8),
+        "strata": np.zeros(8, int),
+    }
     rows = {row["metric"]: row for row in figures(mentions, 0.2)}
     # Pairs: 1 beats one and ties with one, 5 beats three, 6 three and a half, 7 four.
     assert rows["auc"]["value"] == pytest.approx((1.5 + 3 + 3.5 + 4) / 16)
@@ -48,21 +47,20 @@ def test_the_figures_by_hand():
     assert rows["gain"]["value"] == pytest.approx((5 - 3) / 8)
     assert {(row["n_present"], row["n_absent"]) for row in rows.values()} == {(4, 4)}
     assert {name: row["n_clusters"] for name, row in rows.items()} == {"auc": 3, "f1": 4, "accuracy": 6, "gain": 6}
-    assert [row["metric"] for row in figures(replace(mentions, p=None), None)] == ["auc"]
-    assert list(figures(mentions.only(is_present), 0.2)) == []
+    assert [row["metric"] for row in figures(mentions, None)] == ["auc"]
+    assert list(figures({name: column[is_present] for name, column in mentions.items()}, 0.2)) == []
 
 
 def test_absent_entities_and_new_articles_are_told_apart_by_hand():
-    mentions = Mentions(
-        values=np.array([5.0, 7, 4, 1, 6, 2]),
-        p=None,
-        is_present=np.array([True, True, True, False, False, False]),
-        in_old=np.array([True, True, False, True, False, False]),
-        is_right=np.zeros(6, bool),
-        entities=np.array([1, 1, 2, 3, 4, 5]),
-        articles=np.array([11, 12, 13, 11, 14, 14]),
-        strata=np.zeros(6, int),
-    )
+    mentions = {
+        "values": np.array([5.0, 7, 4, 1, 6, 2]),
+        "is_present": np.array([True, True, True, False, False, False]),
+        "in_old": np.array([True, True, False, True, False, False]),
+        "is_right": np.zeros(6, bool),
+        "entities": np.array([1, 1, 2, 3, 4, 5]),
+        "articles": np.array([11, 12, 13, 11, 14, 14]),
+        "strata": np.zeros(6, int),
+    }
     found = {row["mentions"]: row for row in compared(mentions, None)}
     assert {name: row["value"] for name, row in found.items()} == {
         "all": pytest.approx(7 / 9),  # 5 and 4 are above 1 and 2, 7 above all
@@ -82,6 +80,22 @@ def test_absent_entities_and_new_articles_are_told_apart_by_hand():
         "absent": (0, 3, 2, 1),
     }
     assert {row["metric"] for row in found.values()} == {"auc"}
+
+
+def test_a_pool_with_one_kind_of_mentions_alone_is_not_compared_with_another():
+    # 9 and 8 are above all absent ones, 2 above 1 alone; of the second pool it is below both.
+    mentions = {
+        "values": np.array([9.0, 8, 1, 7, 6, 2]),
+        "is_present": np.array([True, True, False, False, False, True]),
+        "in_old": np.array([True, True, False, True, True, True]),
+        "is_right": np.zeros(6, bool),
+        "entities": np.arange(6),
+        "articles": np.arange(6),
+        "strata": np.array([0, 0, 0, 1, 1, 1]),
+    }
+    found = {row["mentions"]: (row["value"], row["n_present"], row["n_absent"]) for row in compared(mentions, None)}
+    # In old articles the first pool has no absent mention; of present ones none is in a new article.
+    assert found == {"all": (pytest.approx(7 / 9), 3, 3), "in_old_articles": (0, 1, 2)}
 
 
 A, B, C = "2022-01-01", "2023-01-01", "2024-01-01"
