@@ -247,7 +247,7 @@ def find_folder(
     except HFValidationError as error:
         raise ModelError(
             f"{name!r} is neither a folder of this machine nor an id of the hub; expected one of them, such as "
-            "google-t5/t5-large. Of a model whose files were moved name the folder again: tempkb model add NAME FOLDER"
+            "google-t5/t5-large."
         ) from error
     except LocalEntryNotFoundError as error:
         # The library also raises it when the hub cannot be reached, and says why in its cause.
