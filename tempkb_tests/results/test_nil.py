@@ -138,7 +138,7 @@ def linked(linked_home, tmp_path, monkeypatch):
 
 def test_the_prior_of_the_demo_tells_that_an_entity_is_not_there_yet(linked):
     write_nil_results(linked)
-    rows = linked.read(NIL_RESULTS.name).to_pylist()
+    rows = linked.read(NIL_RESULTS.name, mentions="all").to_pylist()
     assert {(str(row["pool"]), str(row["cut"]), row["gap"]) for row in rows} == {
         ("2022-01-01", "2023-01-01", 1),
         ("None", "None", 1),
