@@ -105,7 +105,8 @@ def weighted_sums(cells: Cells, weights: Floats, *, is_pooled: bool = False) -> 
         seeds = [(float(variances[at]), n) for variances, n in by_training]
         of_seeds = math.fsum(variance for variance, _ in seeds)
         of_seeds = of_seeds if of_seeds > ROUNDING**2 else 0.0
-        estimate = _with_errors(plain, clustered_error(psi[counts[:, at], at], 1), of_seeds, seeds)
+        own = psi[:, at] if counts[:, at].all() else psi[counts[:, at], at]
+        estimate = _with_errors(plain, clustered_error(own, 1), of_seeds, seeds)
         found.append(WeightedSum(estimate, math.sqrt(of_seeds) if seeds else None, n_seeds, n_units))
     return found
 
