@@ -18,7 +18,7 @@ from urllib.parse import unquote
 _SPACES = re.compile(r"[\s_\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e]")
 # In a target, an entity ends with a semicolon; html.unescape alone would take `&notes` for a sign and letters.
-_ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,20}|#[xX][0-9a-fA-F]{1,20}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 
 # Namespace names that work on every wiki, whatever its language.
 CANONICAL_NAMESPACES: Mapping[int, str] = {

@@ -279,7 +279,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {"known_from", "start_known_from", "end_known_from", "known_to", "most_recent_answer", "most_frequent_answer"}
         | {"days_after", "origin_day", "statement_is_known", "ppl_2021", "ppl_micro", "ppl_example"}
         | {"mean_of_models", "mean_of_seeds", "change_of_later_models", "seed_error"}
-        | {"in_snapshot", "out_of_snapshot", "in_minus_out", "out_minus_in"}
+        | {"in_snapshot", "out_of_snapshot", "in_minus_out", "out_minus_in", "in_old_articles", "in_new_articles"}
         | {one.name for one in linking_effects.CONTRASTS}
         # What tempkb link says of a mention.
         | {one.name for one in fields(Answer)}

@@ -5,6 +5,7 @@ Ordinary articles do not link here, so every count is known.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from tempkb.demo.pages import DAY, Pages
 from tempkb.demo.stories import write_pages
@@ -21,8 +22,8 @@ _LATER: Surfaces = WORDS["later"]
 def write_newcomers(pages: Pages, each: int) -> None:
     """31: up to ten new entities in each of three years, half inns and half bridges; a kind shares its surfaces."""
     clock = pages.clock
-    for year, names in enumerate(NEWCOMERS if each else ()):
-        if 4 * year + 3 >= len(clock.windows) - 1:
+    for year, names in enumerate(NEWCOMERS):
+        if not each or 4 * year + 3 >= len(clock.windows) - 1:
             return
         mentioned: dict[str, Mapping[str, int]] = {}
         for at, name in enumerate(names.split()[:each]):
@@ -33,6 +34,20 @@ def write_newcomers(pages: Pages, each: int) -> None:
             mentioned[title] = {one: 2 + ((at // 2 + n) % 5 == 0) for n, one in enumerate(kind.surfaces)}
         told = clock.start(4 * year + 3) + 10 * DAY
         write_book(pages, f"Travels of {clock.start(4 * year).year}", told, mentioned, n_parts=BOOKS // 2)
+    _bind_anew(pages, told)
+
+
+def _bind_anew(pages: Pages, told: datetime) -> None:
+    """31: old books and the last new one exchange verses: new entities in old articles, old entities in new ones."""
+    for number in range(BOOKS):
+        old, new = pages.story(f"book {number + 1}"), pages.made[number % (BOOKS // 2) - BOOKS // 2]
+        songs, travels = (page.edits[-1].text.split("\n\n") for page in (old, new))
+        # Each part of the new book exchanges verses with two old ones.
+        places = range(1 + 2 * (number >= BOOKS // 2), len(travels) - 1, 4)
+        for here, there in zip(range(1, len(songs) - 1, 2), places, strict=False):
+            songs[here], travels[there] = travels[there], songs[here]
+        old.edit(told, "\n\n".join(songs), "bound anew", user="Fay")
+        new.edits[-1].text = "\n\n".join(travels)
 
 
 def write_links(pages: Pages) -> None:

@@ -12,6 +12,10 @@ SHA1_CHARS = 31
 _EMPTY_SHA1 = b"phoiac9h4m842xq45sp7s6u21eteeq1"
 
 
+NO_CHARACTER = b"\xff"
+"""A byte of no UTF-8 stands for what no text holds, half of a surrogate pair or a tag, so that decoding finds it."""
+
+
 class TextState(IntEnum):
     """What a dump holds of a revision's text."""
 
@@ -124,7 +128,7 @@ def read_plain_revision(buffer: bytes, at: int) -> tuple[Revision, int] | None:
 
 
 def unescape(text: bytes) -> bytes:
-    """Undo XML's escapes and normalise line ends as a parser does; nothing else is expanded."""
+    """Undo XML's escapes and normalise line ends as a parser does; a reference to no character gives `NO_CHARACTER`."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if b"&" not in text:
@@ -184,9 +188,8 @@ _NUMERIC = re.compile(rb"&#(?:(\d{1,7})|x([0-9a-fA-F]{1,6}));")
 
 def _character(match: re.Match[bytes]) -> bytes:
     number = int(match[1]) if match[1] else int(match[2], 16)
-    # Beyond Unicode, or half of a surrogate pair: not a character, so the escape stays as it is.
     if number > 0x10FFFF or 0xD800 <= number < 0xE000:
-        return match[0]
+        return NO_CHARACTER
     # An escaped ampersand must stay escaped until the named escapes are undone.
     return b"&amp;" if number == ord("&") else chr(number).encode()
 
@@ -262,7 +265,7 @@ def _revision_of(element: ET.Element) -> Revision:
     attributes, content = b' id="absent"', b""
     if text is not None:
         attributes = "".join(f' {key}="{value}"' for key, value in text.attrib.items()).encode()
-        content = _escape("".join(text.itertext())).encode()
+        content = NO_CHARACTER.join(_escape(part).encode() for part in text.itertext())
     state, text_bytes, sha1 = _text_facts(
         attributes, content, None if slots else (element.findtext("sha1") or "").encode()
     )

@@ -1,11 +1,11 @@
 """BM25 as a linker: the words of a mention and of its sentence are looked for in titles and descriptions.
 
 Scores are those of `bm25s` in Lucene's variant, with its defaults, computed in float64. What has no word in common with
-a query is no candidate.
+a query is no candidate, nor is the page with the mention, whose words a query has.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from tempkb.store.store import Store
 Integers = npt.NDArray[np.int64]
 Best = tuple[Integers, npt.NDArray[np.float64], Integers]
 """The best candidates of a query: page_ids, rounded scores, and numbers of other candidates with the same score."""
+_NO_PAGE = -1
 
 
 def index_of(store: Store, wanted: Candidates, path: Path) -> tuple[Integers, "Bm25"]:
@@ -79,18 +80,18 @@ class Bm25:
         if numbers:
             self._index.scores = self._index.build_index_from_ids(range(len(numbers)), documents, show_progress=False)
 
-    def rank(self, queries: Iterable[str], k: int) -> Iterator[Best]:
-        """Yield the best candidates of each query, which are among those with a word of it: at most k, perhaps none."""
-        for query in queries:
-            yield self._best(query, k)
+    def rank(self, queries: Iterable[str], k: int, own: Iterable[int] = repeat(_NO_PAGE)) -> Iterator[Best]:
+        """Yield up to k of the candidates with a word of each query, best first, without the page that is its `own`."""
+        for query, page in zip(queries, own, strict=False):
+            yield self._best(query, k, page)
 
-    def _best(self, query: str, k: int) -> Best:
+    def _best(self, query: str, k: int, own_page: int) -> Best:
         known = [number for word in words_of(query) if (number := self._numbers.get(word)) is not None]
         if not known:
             return np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
         found = self._index.get_scores_from_ids(known)
         # Each idf of Lucene's variant is positive, so exactly the documents with a common word have a score above 0.
-        places = np.flatnonzero(found > 0)
+        places = np.flatnonzero((found > 0) & (self._page_ids != own_page))
         scores = np.round(found[places], DECIMALS)
         if len(places) > k:
             # All candidates that tie with the last one that is wanted are kept, so that they are ranked and counted.

@@ -301,7 +301,8 @@ class _Run:
         if name == "bm25":
             page_ids, index = self._found_by(target, self._indexed)
             self._log(f"searching {len(page_ids):,} candidates for {counted(mentions.num_rows, 'mention')}: BM25")
-            return page_ids, list(index.rank((mention_sentence(*one) for one in _contexts(mentions)), N_TOP))
+            sentences = (mention_sentence(*one) for one in _contexts(mentions))
+            return page_ids, list(index.rank(sentences, N_TOP, mentions["anchor_page_id"].to_pylist()))
         queries = self._encoded(target, mentions)
         page_ids, vectors = self._found_by(target, self._vectors)
         found = rank(queries, vectors, page_ids, N_TOP, self._log, self._request.device)
@@ -373,6 +374,7 @@ class _Run:
             "seed": pa.repeat(pa.scalar(self._row["seed"], pa.int32()), n),
             "rank": pa.array(ranks, pa.int32()),
             "gold_is_candidate": pa.array(np.isin(golds, page_ids)),
+            "anchor_is_candidate": pa.array(np.isin(mentions["anchor_page_id"].to_numpy(), page_ids)),
             "n_candidates": pa.repeat(len(page_ids), n),
             "n_tied": pa.array(ties, pa.int32()),
             "top_page_ids": pa.array([pages for pages, _, _ in best], pa.list_(pa.int64())),

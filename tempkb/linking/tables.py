@@ -128,6 +128,7 @@ LINKING_SCORES = Table(
             "which an average over ranks leaves out",
         ),
         Column("gold_is_candidate", BOOL, "whether the entity is among the candidates"),
+        Column("anchor_is_candidate", BOOL, "whether the article with the mention is among them; BM25 skips it"),
         Column("n_candidates", INT64, "number of candidates"),
         Column("n_tied", INT32, "number of other candidates with the same score as the entity; null without a rank"),
         Column("top_page_ids", list_of(INT64), f"the first {N_TOP} candidates, best first", is_bulk=True),
@@ -144,6 +145,7 @@ LINKING_SCORES = Table(
     partitioned_by="linker, release, snapshot and pool",
     partition_columns=("linker", "release", "cut", "pool"),
     persist="view",
+    code_version="2",
     rules=(
         Rule("rank_is_a_place", f"a rank is between 1 and {N_TOP}", f"rank NOT BETWEEN 1 AND {N_TOP}"),
         Rule(

@@ -6,7 +6,7 @@ from tempkb.store.types import BOOL, DATE, FLOAT64, INSTANT, INT8, INT32, INT64,
 from tempkb.wikitext.template_tables import table_version
 
 # Raised when the cleaner gives other texts or links for the same wikitext.
-CLEANER_VERSION = 6
+CLEANER_VERSION = 7
 _TEXTS_VERSION = f"{CLEANER_VERSION}.{table_version()}"
 
 _QUARTER = Column("quarter", DATE, "first day of the quarter in which the revision was saved")

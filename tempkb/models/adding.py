@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -110,14 +111,16 @@ def _write(
     """Write what was said of a model, and then its row, unless it is there already."""
     name = row["model"]
     # Of a model on the hub the commit that was found, since its branch may move on.
-    words = words_of_row({**row, "hub_revision": row["hub_revision"] or revision})
+    place, inside = Path(row["checkpoint"]), store.home.path.resolve()
+    checkpoint = str(place.relative_to(inside) if place.is_relative_to(inside) else row["checkpoint"])
+    words = words_of_row({**row, "checkpoint": checkpoint, "hub_revision": row["hub_revision"] or revision})
     change_said(store.home.checkpoints, name, lambda said: replace(said, words=words))
     current = store.lake.current(MODELS.name, name)
     if current is not None and known_model(store.lake, name) == row:
         log(f"Model {name} is there already, with the same files; nothing to do.")
         return current
     inputs = {column.removesuffix("_sha256"): row[column] for column in DIGESTS if row[column] is not None}
-    rows = [pa.Table.from_pylist([row], MODELS.schema)]
+    rows = [pa.Table.from_pylist([{**row, "checkpoint": checkpoint}], MODELS.schema)]
     return store.write(MODELS, name, rows, Provenance(inputs, made_with))
 
 

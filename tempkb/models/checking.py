@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tempkb.errors import ModelError
-from tempkb.models.known import known_models, words_of_row
+from tempkb.models.known import known_models, located, words_of_row
 from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.store.promises import Promise, Subject
 from tempkb.store.said import readable_said, said_names
@@ -24,6 +24,7 @@ def differing_from_said(store: Store) -> Iterator[tuple[str, str]]:
             continue
         for word in ("checkpoint", "family", "knows_until") if said else ():
             found, expected = rows[name].get(word), said.get(word)
+            expected = located(store.home.path, expected) if word == "checkpoint" and expected else expected
             if found != expected:
                 yield name, f"found {word} {found} in its row; expected {expected}, as was said when it was added"
 

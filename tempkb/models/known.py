@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tempkb.errors import SettingsError
@@ -16,8 +17,16 @@ if TYPE_CHECKING:
 
 
 def known_models(lake: Lake) -> list[dict[str, Any]]:
-    """Return the rows of `models`, sorted by name."""
-    return declared_rows(lake.files(MODELS.name), MODELS)
+    """Return the rows of `models`, sorted by name; a checkpoint inside the home is where the home is now."""
+    rows = declared_rows(lake.files(MODELS.name), MODELS)
+    return [{**row, "checkpoint": located(lake.root.parent, row["checkpoint"])} for row in rows]
+
+
+def located(home: Path, checkpoint: str) -> str:
+    """Return where a checkpoint is: one that is written relative to the home, or as inside a home that was moved."""
+    place = Path(checkpoint)
+    inside = home / place if not place.is_absolute() or place.is_dir() else home / "models" / place.name
+    return str(inside) if inside.is_dir() else checkpoint
 
 
 def known_model(lake: Lake, name: str) -> dict[str, Any] | None:
@@ -49,7 +58,9 @@ def said_of(store: "Store", name: str) -> Words:
         if row is None:
             raise
         said = {}
-    return said or (words_of_row(row) if row is not None else {})
+    if "checkpoint" in said:
+        return {**said, "checkpoint": located(store.home.path, said["checkpoint"])}
+    return words_of_row(row) if row is not None else {}
 
 
 def words_of_row(row: Mapping[str, Any]) -> Words:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tempkb.errors import SettingsError
 from tempkb.models.declaration import ModelRequest
+from tempkb.models.known import located
 from tempkb.models.presets import PRESETS
 from tempkb.models.tables import NAME_PATTERN
 from tempkb.options import Words, read_request
@@ -82,5 +83,4 @@ def preset(names: Sequence[str]) -> dict[str, Words]:
 
 def _from_home(home: Home, words: Words) -> Words:
     """Lines of `tempkb.toml`; a folder in them is named from the home."""
-    folder = home.path / Path(words["checkpoint"]).expanduser()
-    return {**words, "checkpoint": str(folder)} if folder.is_dir() else words
+    return {**words, "checkpoint": located(home.path, str(Path(words["checkpoint"]).expanduser()))}

@@ -15,7 +15,9 @@ MODELS = Table(
     meaning="Language models, each bound for good to the digests of its files.",
     columns=(
         Column("model", STRING, "name of the model; scores refer to it"),
-        Column("checkpoint", STRING, "folder, or id on the Hugging Face hub, from which it was last read"),
+        Column(
+            "checkpoint", STRING, "folder (inside the home: relative to it), or hub id, from which it was last read"
+        ),
         Column("hub_revision", STRING, "commit on the hub; null for a folder"),
         Column("weights_sha256", STRING, "SHA-256 of the weights; of several files, that of their names and digests"),
         Column("config_sha256", STRING, "SHA-256 of config.json"),

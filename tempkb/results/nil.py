@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from tempkb.linking.nil import VALUES, p_values, scores_of_earlier
 from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, linker_of, parts_of
 from tempkb.results.currency import present_inputs
 from tempkb.results.tables import ALL, NIL_RESULTS
-from tempkb.statistics.clusters import Codes, Floats, Sums, codes, floats, summed
+from tempkb.statistics.clusters import Codes, Sums, codes, floats, summed
 from tempkb.statistics.estimates import Estimate, as_share, clustered_mean, proportion, ratio_mean
 from tempkb.statistics.roc import clustered_auc, permuted_aucs
 from tempkb.store.drafts import Provenance
@@ -24,45 +24,22 @@ from tempkb.store.store import Store
 
 _Row = Mapping[str, Any]
 Bools = NDArray[np.bool_]
+Mentions = Mapping[str, NDArray[Any]]
+"""Columns of test mentions of a linker: `values` of the measure, with a threshold their `p`, `is_present` and `in_old`
+(whether the entity, and the article, are candidates), `is_right` (whether the first candidate is the entity),
+`entities`, `articles`, and `strata`, a number for each snapshot and pool."""
 
 _PERMUTATIONS, _CHANCE = 200, 1
 _MENTIONS = f"""
-    SELECT cut::VARCHAR AS cut, pool, model_cut, target_page_id AS entity, gold_is_candidate AS is_present,
-           coalesce(rank = 1, false) AS is_right, {VALUES}
+    SELECT cut::VARCHAR AS cut, pool, model_cut, target_page_id AS entities, anchor_page_id AS articles,
+           gold_is_candidate AS is_present, anchor_is_candidate AS in_old, coalesce(rank = 1, false) AS is_right,
+           {VALUES}
     FROM rows WHERE subset = 'test' ORDER BY cut, pool, target_page_id, anchor_page_id, start_char
 """
 
 
-@dataclass(frozen=True)
-class Mentions:
-    """Test mentions of a linker, in the order of their pools.
-
-    Attributes:
-        values: of the measure.
-        p: of the measure; None without a threshold.
-        is_present: whether the entity is among the candidates.
-        is_right: whether the first candidate is the entity.
-        entities: of the mentions.
-        strata: a number for each snapshot and pool.
-    """
-
-    values: Floats
-    p: Floats | None
-    is_present: Bools
-    is_right: Bools
-    entities: Codes
-    strata: Codes
-
-    def only(self, chosen: Bools) -> "Mentions":
-        """Return some of them."""
-        return Mentions(
-            self.values[chosen],
-            None if self.p is None else self.p[chosen],
-            self.is_present[chosen],
-            self.is_right[chosen],
-            self.entities[chosen],
-            self.strata[chosen],
-        )
+def _only(mentions: Mentions, chosen: Bools) -> Mentions:
+    return {name: column[chosen] for name, column in mentions.items()}
 
 
 def write_nil_results(store: Store) -> Version:
@@ -99,46 +76,66 @@ def _of_linker(
     strata, _ = codes(pairs)
     cells = [*dict.fromkeys(pairs)]
     gaps = np.array([days.index(cut) - days.index(pool) for cut, pool in cells])
-    is_present, is_right = (rows[name].to_numpy(zero_copy_only=False) for name in ("is_present", "is_right"))
-    about = {"release": release, "linker": linker, "model_cut": rows["model_cut"][0].as_py()}
+    columns = ("is_present", "in_old", "is_right", "entities", "articles")
+    told = {"strata": strata, **{name: rows[name].to_numpy(zero_copy_only=False) for name in columns}}
+    trained = rows["model_cut"][0].as_py()
+    # Of candidates before its training a linker has read of the absent entities.
+    is_pooled = np.array([trained is None or _day(pool) >= trained for _, pool in cells])
+    groups = [((_day(cut), _day(pool), int(gaps[at])), strata == at) for at, (cut, pool) in enumerate(cells)]
+    pooled_gaps = np.unique(gaps[is_pooled]).tolist()
+    groups += [((None, None, gap), (is_pooled & (gaps == gap))[strata]) for gap in pooled_gaps]
+    about = {"release": release, "linker": linker, "model_cut": trained}
     for measure in MEASURES:
         values, rule = rows[measure].to_numpy(), chosen.get((linker, measure))
         threshold = rule["threshold"] if rule is not None else None
-        p = p_values(np.array(rule["present_values"]), values) if rule is not None and threshold is not None else None
-        mentions = Mentions(values, p, is_present, is_right, rows["entity"].to_numpy(), strata)
-        named = {**about, "measure": measure, "threshold": threshold}
-        for at, (cut, pool) in enumerate(cells):
-            own = {**named, "cut": _day(cut), "pool": _day(pool), "gap": int(gaps[at])}
-            yield from ({**own, **row} for row in figures(mentions.only(strata == at), threshold))
-        for gap in sorted(set(gaps.tolist())):
-            own = {**named, "cut": None, "pool": None, "gap": gap}
-            yield from ({**own, **row} for row in figures(mentions.only(gaps[strata] == gap), threshold))
+        mentions = {**told, "values": values}
+        if rule is not None and threshold is not None:
+            mentions["p"] = p_values(np.array(rule["present_values"]), values)
+        for of, of_group in groups:
+            named = dict(zip(("cut", "pool", "gap"), of, strict=True)) | {"measure": measure, "threshold": threshold}
+            yield from ({**about, **named, **row} for row in compared(_only(mentions, of_group), threshold))
+
+
+def compared(mentions: Mentions, threshold: float | None) -> Iterator[dict[str, Any]]:
+    """Yield the figures of mentions, and those of some, which tell absent entities from new articles."""
+    is_present, in_old = mentions["is_present"], mentions["in_old"]
+    groups = {"all": in_old | ~in_old, "in_old_articles": in_old, "in_new_articles": ~in_old}
+    for name, chosen in (groups | {"present": is_present, "absent": ~is_present}).items():
+        label = is_present if name in groups else in_old
+        strata = [set(mentions["strata"][chosen & side].tolist()) for side in (label, ~label)]
+        # Snapshots and pools with one side alone would compare these, and not their mentions.
+        some = _only(mentions, chosen & np.isin(mentions["strata"], [*set.intersection(*strata)]))
+        n = {"n_present": some["is_present"], "n_absent": ~some["is_present"], "n_in_new_articles": ~some["in_old"]}
+        if name not in groups:
+            some = {**some, "is_present": some["in_old"], "entities": some["articles"]}
+        sizes = {size: int(each.sum()) for size, each in n.items()}
+        yield from ({**row, "mentions": name, **sizes} for row in figures(some, threshold if name in groups else None))
 
 
 def figures(mentions: Mentions, threshold: float | None) -> Iterator[dict[str, Any]]:
     """Yield the figures of mentions, of which some have an entity among the candidates, and some have none."""
-    is_present, entities = mentions.is_present, mentions.entities
+    is_present, entities = mentions["is_present"], mentions["entities"]
     n_present = int(is_present.sum())
     sizes = {"n_present": n_present, "n_absent": len(is_present) - n_present}
     if not all(sizes.values()):
         return
-    values = mentions.values
+    values, strata = mentions["values"], mentions["strata"]
     auc = clustered_auc(values[is_present], values[~is_present], entities[is_present], entities[~is_present])
-    units, _ = codes([*zip(mentions.strata.tolist(), entities.tolist(), strict=True)])
-    permuted = permuted_aucs(values, is_present, units, mentions.strata, n=_PERMUTATIONS, seed=_CHANCE)
+    units, _ = codes([*zip(strata.tolist(), entities.tolist(), strict=True)])
+    permuted = permuted_aucs(values, is_present, units, strata, n=_PERMUTATIONS, seed=_CHANCE)
     placebo: dict[str, float] = {}
     if len(permuted):
         low, high = (float(end) for end in np.quantile(permuted, (0.025, 0.975)))
         placebo = {"placebo": float(permuted.mean()), "placebo_low": low, "placebo_high": high}
     yield {"metric": "auc", **_estimated(auc), **placebo, **sizes}
-    if mentions.p is None or threshold is None:
+    if threshold is None:
         return
-    refused = mentions.p <= threshold
-    right = np.where(is_present, ~refused & mentions.is_right, refused)
+    refused = mentions["p"] <= threshold
+    right = np.where(is_present, ~refused & mentions["is_right"], refused)
     for metric, estimate in (
         ("f1", _f1(refused, ~is_present, entities)),
         ("accuracy", proportion(right, entities)),
-        ("gain", clustered_mean(right.astype(np.float64) - mentions.is_right, entities).within(-1, 1)),
+        ("gain", clustered_mean(right.astype(np.float64) - mentions["is_right"], entities).within(-1, 1)),
     ):
         yield {"metric": metric, **_estimated(estimate), **sizes}
 

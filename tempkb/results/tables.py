@@ -291,7 +291,7 @@ LINKING_SUMS = Table(
         Column("low", FLOAT64, "lower end of the 95 % interval; null under ten clusters, or if all agree exactly"),
         Column("high", FLOAT64, "upper end"),
         Column("n_items", INT64, "number of mentions, once for each linker and test"),
-        Column("n_clusters", INT64, "number of entities; of a difference, of the side that has fewer"),
+        Column("n_clusters", INT64, "number of entities with a value; of a difference, of the side that has fewer"),
         Column("n_linkers", INT64, "number of linkers"),
         Column("n_seeds", INT64, "fewest seeds of a training snapshot; null without training"),
     ),
@@ -310,8 +310,9 @@ NIL_RESULTS = Table(
     name="nil_results",
     meaning="How well linkers tell that the entity of a mention is not there yet: test mentions of a snapshot in pools "
     "of earlier ones, in which entities that came in between are absent, so that none is the right answer. By linker, "
-    "snapshot and pool, and by gap over all of them (cut and pool are null). Without mentions of both kinds there is "
-    "no row; without a threshold, which nil_thresholds has or says why not, there is the auc alone.",
+    "snapshot and pool, and by gap over all of them (cut and pool are null) whose pool is not before the linker's "
+    "training. Without mentions of both kinds there is no row; without a threshold, which nil_thresholds has or says "
+    "why not, there is the auc alone.",
     columns=(
         Column("number", INT64, "number of the row, from 1 on"),
         Column("release", STRING, "release of TempEL"),
@@ -326,11 +327,13 @@ NIL_RESULTS = Table(
         Column("cut", DATE, "snapshot of the mentions; null over all of a gap"),
         Column("pool", DATE, "snapshot of the candidates; null over all of a gap"),
         Column("gap", INT32, "number of the release's snapshots from pool to cut"),
+        Column("mentions", STRING, "all, in_old_articles (that are candidates), in_new_articles, present, or absent"),
         Column(
             "metric",
             STRING,
             "auc (share of pairs in which the present mention has the higher value), f1 (of the answer none), accuracy "
-            "(with none as an answer) or gain (accuracy minus that of the same linker without this answer)",
+            "(with none as an answer) or gain (accuracy minus that of the same linker without this answer); where all "
+            "mentions are present, or absent, the auc is the share of pairs in which that in an old article is higher",
         ),
         Column("value", FLOAT64, "the figure"),
         Column("standard_error", FLOAT64, "clustered by entity; null with a single entity"),
@@ -339,15 +342,18 @@ NIL_RESULTS = Table(
         Column(
             "placebo",
             FLOAT64,
-            "of an auc: its mean with permuted entities, 200 times, within linker, snapshot and pool, which is one "
-            "half; or null",
+            "of an auc: its mean with permuted entities (or articles), 200 times, within linker, snapshot and pool, "
+            "which is one half; or null",
         ),
         Column("placebo_low", FLOAT64, "2.5 % quantile of the permuted ones; or null"),
         Column("placebo_high", FLOAT64, "97.5 % quantile; or null"),
         Column("threshold", FLOAT64, "p up to which none is the answer, chosen on the validation set alone; or null"),
         Column("n_present", INT64, "number of mentions whose entity is a candidate"),
         Column("n_absent", INT64, "number of those whose entity is none"),
-        Column("n_clusters", INT64, "number of entities that count; of an auc, of the side that has fewer"),
+        Column("n_in_new_articles", INT64, "number of both in articles that are no candidates"),
+        Column(
+            "n_clusters", INT64, "number of entities, or articles, that count; of an auc, of the side that has fewer"
+        ),
     ),
     key=("number",),
     family=Family.RESULT,
@@ -357,6 +363,7 @@ NIL_RESULTS = Table(
         Rule("interval_holds_its_value", "an interval contains its value", "NOT (value BETWEEN low AND high)"),
         Rule("candidates_are_earlier", "candidates are of an earlier snapshot than mentions", "pool >= cut OR gap < 1"),
     ),
+    code_version="2",
 )
 
 FACT_DELAYS = Table(

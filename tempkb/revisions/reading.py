@@ -31,6 +31,7 @@ from tempkb.titles import Site, Title
 from tempkb.windows import Window, epoch_seconds
 
 _REPORT_SECONDS = 0.5
+_ODD_TEXT = "holds bytes that are not UTF-8, a tag or a reference to no character"
 
 
 @dataclass(frozen=True)
@@ -362,9 +363,9 @@ class _Pass:
         for revision_id, source in snapshots.not_utf8:
             if self.item.strict:
                 raise SourceError(
-                    f"{self.item.name}: the text of revision {revision_id} is not UTF-8; fetch the file again"
+                    f"{self.item.name}: the text of revision {revision_id} {_ODD_TEXT}; fetch the file again"
                 )
-            reason = f"the text of revision {revision_id} is not UTF-8; its bad bytes are shown as U+FFFD"
+            reason = f"the text of revision {revision_id} {_ODD_TEXT}; each is shown as U+FFFD"
             self._bad_texts[self.item.files[source].path.name].append(Damage(-1, "plain bytes", reason, 0))
         return readings
 

@@ -287,6 +287,9 @@ class _Run:
             name, row = self._row["model"], self._row
             device = self._device()
             try:
+                if row["hub_revision"] is None and not Path(row["checkpoint"]).is_dir():
+                    where = f"name the folder where they are now: tempkb model add {name} FOLDER"
+                    raise ModelError(f"found no {row['checkpoint']}; expected the files of its checkpoint; {where}")
                 found = read_digests(row["checkpoint"], row["hub_revision"], may_fetch=True)
                 differing = [column for column in DIGESTS if row[column] != getattr(found, column)]
                 if differing:

@@ -111,7 +111,7 @@ def print_effects(rows: Sequence[dict[str, Any]]) -> None:
         )
         for row in rows
     ]
-    console().print(grid(heads, cells, title="what linkers show of time"))
+    console().print(grid(heads, cells, title="what linkers show of time (each contrast by itself: p is not corrected)"))
     for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
         contrasts = dict.fromkeys(row["contrast"] for row in rows if row["note"] == note)
         say(f"{', '.join(contrasts)}: {note}")

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
+from tempkb.models.tables import READY
 from tempkb.planning.untaken import untaken_here
 from tempkb.results.currency import is_current
 from tempkb.revisions.sitelinks import unlinked_windows
@@ -24,7 +25,7 @@ from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.screens.again import command_for
 from tempkb.screens.console import console, grid, headed, print_next, say
 from tempkb.settings import Home, at_home
-from tempkb.store.lake import Version
+from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.opening import DatabaseFileError
 from tempkb.store.store import Store, is_of_present_code
@@ -44,12 +45,12 @@ def print_status() -> None:
     """Print the dumps of the home, and which partitions are built, stale, pending or damaged."""
     store = open_store()
     # Read before the look, which shows the damage that is met here.
-    models, linkers = _models(store), _known_linkers(store)
+    models, linkers = _known(store, known_models), _known(store, known_linkers)
     with store.lake.one_look():
         _print_status(store, models, linkers)
 
 
-def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequence[Mapping[str, Any]]) -> None:
+def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Sequence[Mapping[str, Any]]) -> None:
     out, home, settings = console(), store.home, store.home.settings
     dumps = find_dumps(home.dumps)
     if not dumps and not any(path.exists() for path in (home.lake, home.database, home.path / "releases")):
@@ -95,12 +96,15 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     _print_stale(store, stale, dumps)
-    if models:
-        console().print(grid(("model", "family", "status", "scores", "checkpoint"), models, title="models"))
+    gone = [row for row in models if row["status"] == READY and is_gone(row)]
+    _print_models(store, [{**row, "status": "gone"} if row in gone else row for row in models])
     _print_linkers(store, linkers)
     _print_damage(store)
     for row in filter(is_gone, linkers):
         say(f"damaged: linker {row['linker']}: {gone_in_words(row['checkpoint'])}. {mend_in_words(row)}")
+    for row in gone:
+        mend = f"Put them back, or name the folder where they are now: tempkb model add {row['model']} FOLDER"
+        say(f"damaged: model {row['model']}: {gone_in_words(row['checkpoint'])}. {mend}")
     if pending is None:
         say(f"It is not known what is pending: {obstacle}")
     if others:
@@ -182,33 +186,35 @@ def _print_releases(home: Home) -> None:
             )
 
 
-def _models(store: Store) -> list[tuple[Any, ...]]:
-    """The language models of the home; none if the table is damaged, which is then printed with all other damage."""
+def _known(store: Store, read: Callable[[Lake], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The models or linkers of the home; none if the table is damaged, which is then printed with all other damage."""
     try:
-        known = known_models(store.lake)
+        return read(store.lake)
     except StoredDamageError:
         return []
-    n_scores: Counter[str] = Counter()
-    for key in store.lake.partitions(PROMPT_SCORES.name):
-        version = store.lake.current(PROMPT_SCORES.name, key)
-        n_scores[model_of(key)] += version.rows if version is not None else 0
-    return [(row["model"], row["family"], row["status"], n_scores[row["model"]], row["checkpoint"]) for row in known]
 
 
-def _known_linkers(store: Store) -> list[dict[str, Any]]:
-    """The linkers of the home and its baselines; none if the table is damaged, which is printed with all damage."""
-    try:
-        return known_linkers(store.lake)
-    except StoredDamageError:
-        return []
+def _n_rows(store: Store, table: str, name_of: Callable[[str], str]) -> Counter[str]:
+    """How many rows of scores each model or linker has."""
+    found: Counter[str] = Counter()
+    for version in store.lake.versions(table):
+        found[name_of(version.partition)] += version.rows
+    return found
+
+
+def _print_models(store: Store, models: Sequence[Mapping[str, Any]]) -> None:
+    n_scores, titles = (
+        _n_rows(store, PROMPT_SCORES.name, model_of),
+        ("model", "family", "status", "scores", "checkpoint"),
+    )
+    rows = [[n_scores[row["model"]] if title == "scores" else row[title] for title in titles] for row in models]
+    if rows:
+        console().print(grid(titles, rows, title="models"))
 
 
 def _print_linkers(store: Store, linkers: Sequence[Mapping[str, Any]]) -> None:
     """Print the linkers of the home, and the baselines that have linked something."""
-    n_linked: Counter[str] = Counter()
-    for key in store.lake.partitions(LINKING_SCORES.name):
-        version = store.lake.current(LINKING_SCORES.name, key)
-        n_linked[linker_of(key)] += version.rows if version is not None else 0
+    n_linked = _n_rows(store, LINKING_SCORES.name, linker_of)
     rows = [
         (row["linker"], row["kind"], row["cut"], n_linked[row["linker"]], row["checkpoint"])
         for row in linkers

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tempkb.statistics.clusters import Codes, Floats
 from tempkb.statistics.estimates import LEVEL, MIN_CLUSTERS, ROUNDING, Estimate, clustered_error, t_quantile
 
+Bools = NDArray[np.bool_]
 UNTRAINED = -1
 """Number of the training of what was not trained."""
 
@@ -59,7 +61,8 @@ class WeightedSum:
     """A weighted sum of the means of spots.
 
     Attributes:
-        estimate: its value; `n_clusters` is of the side, of positive or negative weights, that has fewer.
+        estimate: its value; `n_clusters` is of the side, of positive or negative weights, that has fewer. Clusters
+            without an item of the measure do not count.
         seed_error: the part of its standard error that comes from seeds; None unless each training has several.
         n_seeds: fewest seeds of a training; None without trainings.
         n_units: how many units it puts together.
@@ -91,7 +94,7 @@ def weighted_sums(cells: Cells, weights: Floats, *, is_pooled: bool = False) -> 
     """
     share = weights[cells.spots] / np.bincount(cells.spots)[cells.spots]
     used = share != 0
-    psi, n_clusters = _by_cluster(cells, share, _pooled(cells.means, share) if is_pooled else cells.means)
+    psi, counts, n_clusters = _by_cluster(cells, share, _pooled(cells.means, share) if is_pooled else cells.means)
     by_training, n_seeds = _by_training(cells, weights, used)
     n_units = len(np.unique(cells.units[used]))
     possible = float(share[share < 0].sum()), float(share[share > 0].sum())
@@ -100,11 +103,12 @@ def weighted_sums(cells: Cells, weights: Floats, *, is_pooled: bool = False) -> 
         if not numbers.all():
             found.append(None)
             continue
-        plain = Estimate(float(share[used] @ means), None, None, None, int(numbers.sum()), n_clusters)
+        plain = Estimate(float(share[used] @ means), None, None, None, int(numbers.sum()), int(n_clusters[at]))
         seeds = [(float(variances[at]), n) for variances, n in by_training]
         of_seeds = math.fsum(variance for variance, _ in seeds)
         of_seeds = of_seeds if of_seeds > ROUNDING**2 else 0.0
-        estimate = _with_errors(plain, clustered_error(psi[:, at], 1), of_seeds, seeds).within(*possible)
+        own = psi[:, at] if counts[:, at].all() else psi[counts[:, at], at]
+        estimate = _with_errors(plain, clustered_error(own, 1), of_seeds, seeds).within(*possible)
         found.append(WeightedSum(estimate, math.sqrt(of_seeds) if seeds else None, n_seeds, n_units))
     return found
 
@@ -118,20 +122,20 @@ def _pooled(means: Floats, share: Floats) -> Floats:
     return found
 
 
-def _by_cluster(cells: Cells, share: Floats, centres: Floats) -> tuple[Floats, int]:
-    """What each cluster adds to the error of each measure, and the number of clusters of the smaller side."""
+def _by_cluster(cells: Cells, share: Floats, centres: Floats) -> tuple[Floats, Bools, Codes]:
+    """What each cluster adds to the error of each measure, whether it counts, and how many do of the smaller side."""
     rows = share[cells.cell] != 0
     cell, cluster = cells.cell[rows], cells.cluster[rows]
     each = share[:, None] / np.maximum(cells.numbers, 1)
     parts = each[cell] * (cells.s[rows] - centres[cell] * cells.n[rows])
-    psi = np.add.reduceat(parts, np.flatnonzero(np.diff(cluster, prepend=-1)))
-    sides = [len(np.unique(cluster[side])) for side in (share[cell] > 0, share[cell] < 0)]
-    return psi, min(n for n in sides if n)
+    starts = np.flatnonzero(np.diff(cluster, prepend=-1))
+    numbers = [side[:, None] * cells.n[rows] for side in (share[cell] > 0, share[cell] < 0) if side.any()]
+    sides = np.array([np.add.reduceat(n, starts) > 0 for n in numbers])
+    counts: Bools = np.any(sides, axis=0)
+    return np.add.reduceat(parts, starts), counts, np.min(sides.sum(axis=1), axis=0)
 
 
-def _by_training(
-    cells: Cells, weights: Floats, used: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> tuple[list[tuple[Floats, int]], int | None]:
+def _by_training(cells: Cells, weights: Floats, used: Bools) -> tuple[list[tuple[Floats, int]], int | None]:
     """Of each training the variance of its mean, by measure, with its number of seeds; and the fewest seeds.
 
     No variances if a training has a single seed.

@@ -233,8 +233,10 @@ class Database:
                     return replace(self._publish(patience), set_aside=aside)
         except (LockTimeoutError, DatabaseFileError) as error:
             reason = str(error)
-        except (OSError, duckdb.IOException) as error:
+        except (OSError, duckdb.Error) as error:
             reason = f"{self.path} could not be replaced ({_said(error)}); then: tempkb publish"
+            if not isinstance(error, OSError | duckdb.IOException) and not _NO_ROOM.search(reason):
+                raise
         finally:
             self._delete(self._draft)
         if no_room := _NO_ROOM.search(reason) is not None:

@@ -20,6 +20,7 @@ from tempkb.wikitext.extensions import strip_extensions
 from tempkb.wikitext.holes import HOLE, Dropped, Holes, is_behind_sentence, take_out
 from tempkb.wikitext.inline import Inline, Span, drop_media
 from tempkb.wikitext.mending import mend
+from tempkb.wikitext.tags import without_hidden
 from tempkb.wikitext.templates import Expansion
 from tempkb.wikitext.tidy import tidy
 from tempkb.wikitext.variants import settle_variants
@@ -111,7 +112,7 @@ def read_article(
     language = language_of(site)
     stripped = strip_extensions(with_plain_blanks(wikitext))
     expansion = Expansion(stripped.text, day, language=words_of(language), holes=stripped.holes)
-    shown = drop_media(settle_variants(expansion.expand(mend), language), site, stripped.holes)
+    shown = drop_media(without_hidden(settle_variants(expansion.expand(mend), language)), site, stripped.holes)
     inline = Inline(site, stripped.literal, language)
     dropped = dropped_headings() if dropped_sections is None else frozenset(dropped_sections)
     writer = _Writer(dropped)
@@ -119,6 +120,8 @@ def read_article(
         if writer.skips_to and not (block.kind == "heading" and block.level <= writer.skips_to):
             continue
         line, spans = inline.read(block.text)
+        if "\n" in line:
+            line = line.replace("\n", " ")
         # Links do not overlap, so their ends are in order.
         edges = [edge for span in spans for edge in (span.start, span.end)]
         holes: list[tuple[int, Dropped]] = []

@@ -10,16 +10,19 @@ from tempkb.wikitext.holes import HOLE, settled
 Kind = Literal["heading", "prose", "list"]
 
 _RUN_OF_QUOTES = re.compile("'{2,}")
+# In the target of a link they are apostrophes of the title.
+_QUOTES_IN_TARGET = re.compile(r"\[\[(?:[^\[\]|<>{}']++|'(?!'))*+''[^\[\]|<>{}]*+(?=\||\]\])")
+_TARGET_OR_QUOTES = re.compile(rf"{_QUOTES_IN_TARGET.pattern}|'{{2,}}")
 _RULE = re.compile(r"-{4,}")
 _LIST_MARKS = "*#:;"
 
 
 class Block(NamedTuple):
-    """Lines that belong together, joined by blanks, without the apostrophes of markup.
+    """Lines that belong together, without the apostrophes of markup.
 
     Attributes:
         kind: heading, prose or list (an item of one).
-        text: still with links and tags.
+        text: still with links, tags and line ends.
         level: of a heading, 1 to 6; else 0.
     """
 
@@ -38,19 +41,19 @@ def split_blocks(text: str) -> Iterator[Block]:
             gathered.append(unquoted(line) if "''" in line else line)
             continue
         if gathered and (first != "-" or line.startswith("----") or not line.strip()):
-            yield Block("prose", " ".join(gathered))
+            yield Block("prose", "\n".join(gathered))
             gathered = []
         if first == "=" and (heading := _heading(line)):
             yield heading
         elif first and first in _LIST_MARKS:
-            yield Block("list", unquoted(line.lstrip("*#:; \t")))
+            yield Block("list", unquoted(line).lstrip("*#:; \t"))
         elif first == "-":
             gathered.append(unquoted(_RULE.sub("", line, count=1) if line.startswith("----") else line))
         elif first == "=":
             gathered.append(unquoted(line))
         # A line that begins with a pipe is the rest of a table whose delimiters came from templates.
     if gathered:
-        yield Block("prose", " ".join(gathered))
+        yield Block("prose", "\n".join(gathered))
 
 
 def _lines(text: str) -> list[str]:
@@ -84,6 +87,11 @@ def _without_tables(lines: list[str]) -> list[str]:
             begins.append(len(inside))
         elif begins and stripped.startswith("|}") and not stripped.startswith("|}}"):
             del inside[begins.pop() :]
+            behind = stripped[2:].strip()
+            if behind.startswith("{|"):
+                begins.append(len(inside))
+            elif behind and not begins:
+                kept += (f" {behind}", "")  # a blank, since what is behind the end of a table begins no list or heading
         elif begins:
             inside.append(line)
         else:
@@ -113,6 +121,8 @@ def unquoted(line: str) -> str:
     if "''" not in line:
         return line
     runs = list(_RUN_OF_QUOTES.finditer(line))
+    if "[[" in line and _QUOTES_IN_TARGET.search(line):
+        runs = [run for run in _TARGET_OR_QUOTES.finditer(line) if run[0][0] == "'"]
     lengths = [len(run[0]) for run in runs]
     bold = sum(length >= 3 for length in lengths)
     italic = sum(length == 2 or length >= 5 for length in lengths)
@@ -123,8 +133,11 @@ def unquoted(line: str) -> str:
         length = lengths[number]
         if length == 4 or number == misread:
             pieces.append("'")
-        elif line.endswith("]]", at, run.start()):
-            pieces.append(NOTHING)  # letters after the markup do not belong to the link before it
+        elif (
+            line.endswith("]]", at, run.start())
+            or "//" in line[max(at, line.rfind(" ", at, run.start())) : run.start()]
+        ):
+            pieces.append(NOTHING)  # letters after the markup do not belong to the link or address before it
         elif length > 5:
             pieces.append("'" * (length - 5))
         at = run.end()
@@ -138,7 +151,7 @@ def _misread(line: str, runs: list[re.Match[str]]) -> int | None:
     for number, run in enumerate(runs):
         if len(run[0]) != 3:
             continue
-        before, second = line[run.start() - 1 : run.start()], line[max(run.start() - 2, 0) : run.start() - 1]
-        place = "blank" if before in ("", " ") else "letter" if second in ("", " ") else "word"
+        before = line[max(run.start() - 2, 0) : run.start()]
+        place = "blank" if before.endswith(" ") else "letter" if before.startswith(" ") else "word"
         found.setdefault(place, number)
     return next((found[place] for place in ("letter", "word", "blank") if place in found), None)

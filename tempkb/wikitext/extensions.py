@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tempkb.titles import decode_entities
 from tempkb.wikitext.blanks import in_one_line
 from tempkb.wikitext.formulas import chemical_in_words, formula_in_words
 from tempkb.wikitext.holes import HOLE, Holes
@@ -36,7 +37,10 @@ _FORMULAS: Mapping[str, Callable[[str], str | None]] = {
 _LEAVES_HOLE = frozenset(("score", "hiero", "syntaxhighlight", "source", "listing"))
 _NAMES = "|".join((*DROPPED, *_SHOWN_AS_WRITTEN))
 _KEPT = frozenset((*_SHOWN_AS_WRITTEN, *_FORMULAS, *_LEAVES_HOLE))
-_OPENER = re.compile(rf"<!--|<({_NAMES})(?=[\s/>])[^<>]*?(/?)>", re.IGNORECASE)
+# Tags that mean pages that include this one: on the page itself they show nothing.
+_INCLUDING = frozenset(("noinclude", "/noinclude", "onlyinclude", "/onlyinclude"))
+# As in MediaWiki's preprocessor, these tags end at the next ">", whatever their attributes hold.
+_OPENER = re.compile(rf"<!--|<({_NAMES}|/?(?:no|only)include)(?=[\s/>])[^>]*?(/?)>", re.IGNORECASE)
 # What may bring letters that would join a link before them: a letter, another tag, a template.
 _MAY_JOIN = re.compile(r"[A-Za-z<\u0080-\U0010ffff]|\{\{")
 _CLOSERS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in (*DROPPED, *_SHOWN_AS_WRITTEN)}
@@ -66,7 +70,7 @@ def strip_extensions(wikitext: str) -> Stripped:
     """Remove comments and extension tags from a wikitext.
 
     An unclosed comment hides the rest of the page, as on the wiki; of any other
-    unclosed tag only the tag itself is removed.
+    unclosed tag only the tag itself is removed, except that `<includeonly>` hides the rest, too.
 
     >>> strip_extensions("a<!-- b --> c<ref>d</ref> <nowiki>[[e]]</nowiki>.").literals
     ['[[e]]']
@@ -78,10 +82,11 @@ def strip_extensions(wikitext: str) -> Stripped:
     literals: list[str] = []
     holes = Holes()
     unclosed: set[str] = set()
-    at, start = 0, -1
+    at, start, last_end = 0, -1, wikitext.rfind(">") + 1
     # A search for the single character is much faster than one for the pattern.
     while (start := wikitext.find("<", max(start + 1, at))) >= 0:
-        opener = _OPENER.match(wikitext, start)
+        # Where no tag can end, only a comment can begin.
+        opener = _OPENER.match(wikitext, start, max(last_end, start + len("<!--")))
         if opener is None:
             continue
         name = (opener[1] or "").lower()
@@ -95,9 +100,11 @@ def strip_extensions(wikitext: str) -> Stripped:
             else:
                 pieces.append(f"{MARK}{len(literals)}{MARK}")
                 literals.append(literal)
-        elif name:
+        elif name == "nowiki":
+            pieces.append(NOTHING)
+        elif name and name != "includeonly" and name not in _INCLUDING:
             pieces.append(kept_apart(wikitext, start, end))
-        elif wikitext[start - 1 : start] == "\n" and wikitext[end : end + 1] == "\n":
+        elif not name and wikitext[start - 1 : start] == "\n" and wikitext[end : end + 1] == "\n":
             end += 1  # a comment alone on its line removes the line
         at = end
     pieces.append(wikitext[at:])
@@ -114,8 +121,12 @@ def kept_apart(text: str, start: int, end: int) -> str:
 
 def _literal(name: str, content: str) -> str | None:
     """Return the text that a tag shows; None if it cannot be part of a line."""
+    if name == "pre":  # a block of its own, in which <nowiki> shows nothing
+        *before, last = content.split("</nowiki>")
+        pairs = (one.replace("<nowiki>", "", 1) if "<nowiki>" in one else f"{one}</nowiki>" for one in before)
+        content = " ".join(("", "".join((*pairs, last)), ""))
     if name in _SHOWN_AS_WRITTEN:
-        return in_one_line(html.unescape(content))
+        return in_one_line(decode_entities(content))
     return _FORMULAS[name](html.unescape(content)) if name in _FORMULAS else None
 
 
@@ -124,10 +135,12 @@ def _end_of(wikitext: str, opener: re.Match[str], name: str, unclosed: set[str])
     if not name:
         found = wikitext.find("-->", opener.end())
         return found + 3 if found >= 0 else len(wikitext)
-    if opener[2] or name in unclosed:
+    if opener[2] or name in unclosed or name in _INCLUDING:
         return opener.end()
     closer = _CLOSERS[name].search(wikitext, opener.end())
     if closer is None:
+        if name == "includeonly":
+            return len(wikitext)
         unclosed.add(name)
         return opener.end()
     return closer.end()

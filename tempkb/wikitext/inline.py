@@ -1,27 +1,24 @@
 """Reads links, tags and entities inside a block: readable text, and the positions of its links. Pure."""
 
-import html
 import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
+from urllib.parse import unquote
 
-from tempkb.titles import Site, decode_entities, is_mkhedruli
+from tempkb.titles import Site, decode_entities, is_mkhedruli, may_be_title
 from tempkb.wikitext.blanks import in_one_line
 from tempkb.wikitext.counting import UNSPACED
 from tempkb.wikitext.extensions import MARK
 from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
+from tempkb.wikitext.tags import TAGS
 from tempkb.wikitext.wikis import words_table
 
-_TAGS = (
-    "a|abbr|b|bdi|bdo|big|blockquote|br|caption|center|cite|code|col|colgroup|data|dd|del|dfn|div|dl|dt|em|font|h[1-6]|hr|i|"
-    "ins|kbd|li|mark|noinclude|nowiki|ol|onlyinclude|p|poem|pre|q|rb|rp|rt|rtc|ruby|s|samp|small|span|strike|strong|sub|"
-    "sup|table|tbody|td|tfoot|th|thead|time|tr|tt|u|ul|var|wbr|ref|references|math|gallery|div|includeonly"
-)
 _PROTOCOLS = (
-    r"(?:https?|ftps?|irc|ircs|news|mailto|gopher|nntp|worldwind|svn|git|telnet|sip|sips|xmpp|sms|tel|urn|geo|magnet):"
+    "(?:(?:https?|ftps?|sftp|ircs?|gopher|nntp|worldwind|svn|git|ssh|telnet|mms|redis|wikipedia):)?//"
+    "|(?:bitcoin|news|mailto|matrix|sips?|xmpp|sms|tel|urn|geo|magnet):"
 )
 # Vowel signs, tone marks and joiners are parts of words, but Python does not count them among the letters.
 _SIGNS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code)).startswith("M"))
@@ -29,10 +26,12 @@ _LETTER = rf"(?:[^\W\d_]|(?-i:[{_SIGNS}\u200c\u200d]))"
 # A label with an opening bracket takes the first of three closing ones, too: `[[a|[b]]]` shows "[b]".
 _LABEL = r"(?:[^\[\]]|\](?!\]))*+(?:\[(?!\[)(?:[^\[\]]|\[(?!\[)|\](?!\]))*+(?:\](?=\]\]))?)?"
 _TARGET = rf"[^\[\]|<>{{}}{MARK}]*"
-_ADDRESS = rf"(?:{_PROTOCOLS}|//)"
-# An external link ends at the first bracket that is none of a link in its words.
+# A host may be a number in brackets.
+_ADDRESS = rf"(?:{_PROTOCOLS})(?:\[[0-9a-fA-F:.]++\])?"
+_BEGINS_ADDRESS = re.compile(_ADDRESS, re.IGNORECASE)
+# An external link ends at the first bracket that is none of a link in its words, and is none if its line ends before.
 _WORDS = (
-    rf"(?:[^\[\]]++|\[\[{_TARGET}(?:\|{_LABEL})?\]\]"
+    rf"(?:[^\[\]\n]++|\[\[{_TARGET}(?:\|{_LABEL})?\]\]"
     rf"|\[{_ADDRESS}[^\[\]]*+\]|\[(?!{_ADDRESS}))*+"
 )
 
@@ -44,17 +43,30 @@ def _tokens(trail: str) -> re.Pattern[str]:
     Each alternative begins with a plain character, so that the engine can skip to the next of them.
     """
     return re.compile(
-        rf"\[\[(?P<target>{_TARGET})(?:\|(?P<label>{_LABEL}))?\]\](?P<trail>(?-i:[{trail}]+))?"
-        rf"|&(?P<entity>(?:\#[0-9]{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[a-zA-Z][a-zA-Z0-9]{{1,31}});)"
-        rf"|<(?P<tag>/?(?:{_TAGS})(?=[\s/>]))[^<>]*>"
+        rf"\[\[(?P<target>{_TARGET})(?:\|(?P<label>{_LABEL}))?\]\](?P<trail>(?-i:{trail}+))?"
+        rf"|&(?P<entity>(?:\#[0-9]{{1,20}}|\#[xX][0-9a-fA-F]{{1,20}}|[a-zA-Z][a-zA-Z0-9]{{1,31}});)"
+        rf"|<(?P<tag>/?(?:{TAGS})(?=[\s/>]))[^<>]*>"
         rf"|{MARK}(?P<literal>[0-9]{{1,9}}){MARK}"
-        rf"|\[{_ADDRESS}[^\s\[\]<>\"{MARK}]++(?P<words>{_WORDS})\]"
+        rf"|\[{_ADDRESS}[^\s\[\]<>\"{MARK}]*+(?P<words>{_WORDS})\]"
         rf"|_(?P<magic>_[^\W\d_](?:_?{_LETTER})*__)"
         r"|\[(?P<bracket>)(?=\[\[)"
         r"|\[(?P<opened>\[)(?:[^\[\]|<>{}]*\|)?|\](?P<closed>\])|\{(?P<brace>[{|])\{*|\}(?P<braces>\})\}*|\|(?P<table>\})"
         r"|~(?P<signature>~{2,4})",
         re.IGNORECASE,
     )
+
+
+@cache
+def _link_trails() -> dict[str, str]:
+    """Return an expression for each letter behind a link that belongs to it, by language."""
+    found: dict[str, str] = {}
+    for row in words_table()["link_trails"]:
+        languages, _, letters = row.partition(": ")
+        # An apostrophe is no letter where it begins the markup of bold or italics.
+        plain = letters.replace("'", "")
+        one = letters if letters.startswith("(") else f"[{plain}]" if plain == letters else f"(?:[{plain}]|'(?!'))"
+        found |= dict.fromkeys(languages.split(), one)
+    return found
 
 
 class Span(NamedTuple):
@@ -83,7 +95,7 @@ class Inline:
     unbalanced: int = 0
 
     def __post_init__(self) -> None:
-        self._pattern = _tokens(words_table()["link_trails"].get(self.language, "a-z"))
+        self._pattern = _tokens(_link_trails().get(self.language, "[a-z]"))
 
     def read(self, text: str) -> tuple[str, list[Span]]:
         """Return the readable text of a block and its links, in order."""
@@ -130,8 +142,7 @@ class Inline:
         if kind == "bracket":
             return "["
         if kind == "magic":
-            # Magic words are in capitals, or in a script without capitals; __init__ is text.
-            return token[0] if any(sign.islower() and not is_mkhedruli(sign) for sign in token[0]) else ""
+            return "" if _is_switch(token[0].strip("_")) else token[0]
         self.unbalanced += kind in _WITHOUT_PARTNER
         return ""
 
@@ -143,14 +154,20 @@ class Inline:
             inside = markers(written) + markers(label or "")
             return (inside + shown if target or shown else ""), target
         target = written.strip()
-        if ":" in target and target[0] != ":" and self.is_hidden(target):
-            return "", ""
+        if "\n" in target:
+            target = in_one_line(target)
+        name = _without_percents(target) if "%" in target else target
+        if ":" in name or name[:1] == "/":
+            if _BEGINS_ADDRESS.match(written):  # an external link in brackets
+                return f"[{self._plain(f'[{written}]' if label is None else f'[{written}|{label}]')}]", ""
+            if name[0] != ":" and self.is_hidden(name):
+                return "", ""
         if label is not None and target:
-            if label.strip():
+            if label:
                 label = label.rpartition("|")[2] or label
                 return self._plain(label), target
-            return piped(in_one_line(decode_entities(target))), target
-        shown = label or "" if not target else target.removeprefix(":")
+            return piped(in_one_line(decode_entities(name))), target
+        shown = label or "" if not target else name.removeprefix(":")
         return self._plain(shown), target
 
     def is_hidden(self, target: str) -> bool:
@@ -161,8 +178,8 @@ class Inline:
         prefix = " ".join(prefix.replace("_", " ").split()).casefold()
         namespace = self.site.namespace_number(prefix)
         if namespace is not None:
-            return namespace in (6, 14, -2)
-        return prefix in _hidden_prefixes()
+            return namespace in (6, 14)
+        return prefix in _hidden_prefixes() and prefix != self.language
 
     def _plain(self, text: str) -> str:
         """Return the readable text of a label, which contains no links."""
@@ -194,8 +211,26 @@ def piped(target: str) -> str:
 
 
 def _unescaped(entity: str) -> str:
-    shown = html.unescape(entity)
+    shown = decode_entities(entity)
     return " " if shown.isspace() else shown
+
+
+_PERCENT = re.compile("%[0-9A-Fa-f]{2}")
+
+
+def _without_percents(target: str) -> str:
+    """Return a target as MediaWiki shows it: with what its percent signs stand for, if a page can have that name."""
+    decoded = unquote(target, errors="replace")
+    return decoded if may_be_title(decoded) and not _PERCENT.search(decoded) else target
+
+
+@cache
+def _is_switch(word: str) -> bool:
+    """Is this word between underscores one of MediaWiki's switches? In a script without capitals, every word is."""
+    table = words_table()["behaviour_switches"]
+    if all(sign.lower() == sign.upper() or is_mkhedruli(sign) for sign in word):
+        return True
+    return word.upper() in table["in_any_case"].split() or word in table["as_written"].split()
 
 
 @cache
@@ -216,7 +251,7 @@ def _media_names() -> frozenset[str]:
 def _begins_media(prefix: str, site: Site) -> bool:
     name = " ".join(prefix.replace("_", " ").split()).casefold()
     namespace = site.namespace_number(name)
-    return namespace in (6, -2) if namespace is not None else name in _media_names()
+    return namespace == 6 if namespace is not None else name in _media_names()
 
 
 _BRACKETS = re.compile(r"\[\[|\]\]")

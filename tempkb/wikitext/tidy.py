@@ -7,8 +7,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from tempkb.wikitext.counting import UNSPACED
+
+# Soft hyphens, word joiners and blanks without a width: nobody sees them.
+_UNSEEN = "\u00ad\u200b\u2060\ufeff"
 # Every alternative begins with one of these, so most places are skipped at once.
-_BEGINS = r"(?=[\s(（\[),;:、；]|^)"
+_BEGINS = r"(?=[\s(（\[),;:、；" + _UNSEEN + "]|^)"
 # An empty pair, or empty pairs in it, is removed with the blank before it.
 _EMPTY = r"\s*[(（][\s,;:.、，；]*(?:[(（][\s,;:.]*[)）][\s,;:.]*)*[)）]|\s*\[[\s,;:]*\]"
 _DEBRIS = re.compile(
@@ -19,11 +23,13 @@ _DEBRIS = re.compile(
     + r"|(?<![\s,;:、；])\s*+(?:[,;:、；]\s*+)++(?=[)）])|\s+(?=[)）])"  # or closes it; tried once per run
     + r"|\s+(?=[,.](?:\s|$))"  # a blank before a comma or full stop
     + r"|(?<=[,;])(?:\s*+[,;])++"  # doubled commas
+    + f"|[{_UNSEEN}]+"
     + r"|\s{2,}|^\s+|\s+$)"
 )
 _OPENED = ("()", "( ", "(,", "(;", "(:", "(.", " )", ",)", ";)", ":)")
 _OPENED_WIDE = ("（）", "（ ", "（、", "（；", " ）", "、）", "；）")
 _LONELY = ("  ", " ,", " .", ",,", ";;", ", ,", "; ,", ", ;", "; ;", ",;", ";,")
+_SPACED = re.compile(rf"[^\W_{UNSPACED}]")
 _PASSES = 3
 
 
@@ -55,6 +61,7 @@ def _has_debris(text: str) -> bool:
         text[:1] == " "
         or text[-1:] == " "
         or any(map(holds, _LONELY))
+        or (not text.isascii() and any(map(holds, _UNSEEN)))
         or ("(" in text and any(map(holds, _OPENED)))
         or ("（" in text and any(map(holds, _OPENED_WIDE)))
         or ("[" in text and ("[]" in text or "[ " in text))
@@ -67,7 +74,7 @@ def _once(text: str, positions: list[int], emptied: set[int]) -> tuple[str, list
     starts, ends, shifts, at, shift = [], [], [], 0, 0
     for edit in _DEBRIS.finditer(text):
         start, end = edit.span()
-        between = " " if edit[0].isspace() and start > 0 and end < len(text) and _keeps_blank(text, start, end) else ""
+        between = " " if start > 0 and end < len(text) and _leaves_blank(text, start, end) else ""
         pieces += (text[at:start], between)
         shift += len(between) - (end - start)
         starts.append(start)
@@ -92,8 +99,14 @@ def _once(text: str, positions: list[int], emptied: set[int]) -> tuple[str, list
     return "".join(pieces), moved
 
 
-def _keeps_blank(text: str, start: int, end: int) -> bool:
-    """Does a run of blanks leave one blank? It does, except beside parentheses and before commas."""
+def _leaves_blank(text: str, start: int, end: int) -> bool:
+    """Does an edit leave one blank?
+
+    One of blanks does, except beside parentheses and before commas, and so does a blank without a width that is all
+    that stands between two words, in scripts that have blanks there.
+    """
+    if not text[start:end].isspace():
+        return "\u200b" in text[start:end] and bool(_SPACED.match(text, start - 1) and _SPACED.match(text, end))
     return (
         text[start - 1] not in "(（"
         and text[end] not in ")）"

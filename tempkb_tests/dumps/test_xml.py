@@ -315,6 +315,7 @@ def test_odd_times_are_refused(text):
         (b"&#233;&#xe9;&#38;amp;", "éé&amp;".encode()),
         (b"&nbsp; &#0x; &#99999999;", b"&nbsp; &#0x; &#99999999;"),
         (b"a\r\nb\rc", b"a\nb\nc"),
+        (b"a&#xD83D;b&#57343;c&#1114112; &amp;#xD83D;", b"a\xffb\xffc\xff &#xD83D;"),
     ],
 )
 def test_unescaping(escaped, plain):

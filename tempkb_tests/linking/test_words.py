@@ -78,6 +78,14 @@ def test_bm25_is_its_formula(seed):
         assert ties.tolist() == [expected.count(expected[at]) - 1 for at in places]
 
 
+def test_bm25_does_not_answer_with_the_page_of_the_query():
+    index = Bm25(np.array([7, 8, 9]), ["old port", "old port", "old"])
+    found = dict(zip((8, 5), index.rank(["old port"] * 2, 2, (8, 5)), strict=True))
+    assert [found[own][0].tolist() for own in (8, 5)] == [[7, 9], [7, 8]]
+    # Its own page ties with none: not the first, which two documents share otherwise.
+    assert [found[own][2].tolist() for own in (8, 5)] == [[0, 0], [1, 1]]
+
+
 def test_bm25_of_documents_without_words():
     assert [one[0].tolist() for one in Bm25(np.array([1]), ["!"]).rank(["a", ""], 3)] == [[], []]
     assert [one[0].tolist() for one in Bm25(np.array([], np.int64), []).rank(["a"], 3)] == [[]]

@@ -16,8 +16,9 @@ from safetensors.torch import load_file, save_file
 from tempkb.api import open_store
 from tempkb.errors import ContractError, SettingsError
 from tempkb.instance import dagster_at
-from tempkb.models.checking import PROMISES
+from tempkb.models.checking import PROMISES, differing_from_said
 from tempkb.models.checkpoints import read_checkpoint
+from tempkb.models.known import known_models, located, said_of
 from tempkb.models.requests import preset, request_of
 from tempkb.models.tables import MODELS
 from tempkb.settings import load_home
@@ -97,6 +98,45 @@ def test_a_model_is_a_row_with_its_digests_and_dates(home_folder, saved):
 
 
 @pytest.mark.slow
+def test_a_checkpoint_inside_the_home_moves_with_it_and_one_that_is_gone_is_said(
+    home_folder, saved, own, tmp_path, monkeypatch
+):
+    shutil.copytree(saved("roberta"), home_folder / "models" / "abc")
+    model(home_folder, "add", "near", str(home_folder / "models" / "abc"))
+    model(home_folder, "add", "far", str(own("roberta", "elsewhere")))
+    assert published(home_folder)["near"]["checkpoint"] == "models/abc"
+    assert json.loads((home_folder / "models/near.json").read_text("utf-8"))["words"]["checkpoint"] == "models/abc"
+    home = shutil.move(home_folder, tmp_path / "moved")
+    shutil.move(tmp_path / "elsewhere", tmp_path / "there")
+
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    store = open_store()
+    where = {row["model"]: row["checkpoint"] for row in known_models(store.lake)}
+    assert where == {"near": str(home / "models" / "abc"), "far": str(tmp_path / "elsewhere")}
+    assert said_of(store, "near")["checkpoint"] == where["near"]
+    assert list(differing_from_said(store)) == []
+    status = " ".join(run_tempkb(home, "status").stdout.split())
+    assert "near │ masked │ ready │" in status
+    assert "far │ masked │ gone │" in status
+    assert f"damaged: model far: found no {where['far']}; expected the files of its checkpoint." in status
+    assert "damaged: model near" not in status
+    assert status.count("tempkb model add far FOLDER") == 1
+
+    model(home, "add", "far", str(tmp_path / "there"))
+    model(home, "add", "near")
+    assert "gone" not in run_tempkb(home, "status").stdout
+
+
+def test_a_folder_of_a_home_of_an_earlier_version_is_looked_for_where_the_home_is_now(tmp_path):
+    (tmp_path / "models" / "abc").mkdir(parents=True)
+    (tmp_path / "other" / "models" / "abc").mkdir(parents=True)
+    own = str(tmp_path / "models" / "abc")
+    assert located(tmp_path, "models/abc") == located(tmp_path, "/gone/models/abc") == own
+    # What is there stays, and so do an id of the hub and a folder of which nothing is known.
+    for same in (str(tmp_path / "other/models/abc"), "google-t5/t5-large", "abc", "/gone/models/def"):
+        assert located(tmp_path, same) == same
+
+
 def test_a_name_is_bound_to_its_files_and_the_same_again_does_nothing(home_folder, saved, own, tmp_path):
     folder, other = saved("roberta"), own("roberta", "retrained")
     weights = load_file(other / "model.safetensors")

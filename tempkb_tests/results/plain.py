@@ -324,9 +324,7 @@ def _weighted(cells, weights, items, means, n_linkers, *, is_pooled):
             centres |= dict.fromkeys(side, around)
     psi, sides, parts = defaultdict(float), (set(), set()), defaultdict(lambda: defaultdict(lambda: defaultdict(float)))
     for place, weight in weights.items():
-        sides[weight > 0].update(row["target_page_id"] for row in cells[place].rows)
-        for entity in {row["target_page_id"] for row in cells[place].rows}:
-            psi[entity] += 0.0
+        sides[weight > 0].update(entity for entity, _ in items[place])
         for entity, value in items[place]:
             psi[entity] += weight * (value - centres[place]) / len(items[place])
         model_cut, _, (linker, seed) = place

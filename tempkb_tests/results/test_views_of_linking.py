@@ -103,6 +103,28 @@ def test_similarity_is_the_mean_over_mentions_that_have_one(linked):
     assert (row["value"], row["k"], row["n_items"], row["n_clusters"]) == (0.5, 64, 2, 1)
 
 
+@pytest.mark.parametrize(("n_with", "has_interval"), [(9, False), (10, True)])
+def test_entities_whose_mentions_have_no_similarity_are_none_of_its_clusters(n_with, has_interval):
+    world = Linked()
+    world.linker("prior")
+    similar = [0.2 + 0.05 * entity if entity < n_with else None for entity in range(14)]
+    for entity, one in enumerate(similar):
+        world.link("prior", Y1, entity, 1, top_similarity=one)
+        world.link("prior", Y2, entity, 1, top_similarity=None if one is None else one / 2)
+    own = {**WHOLE, "metric": "similarity", "setup": "prior", "category": "continual", "k": 64}
+    with_value = [one for one in similar if one is not None]
+    spread = np.std(with_value, ddof=1) / np.sqrt(n_with)
+    row = world.one("linking_by_training", **own, cut=Y1)
+    assert (row["n_items"], row["n_clusters"], row["low"] is not None) == (n_with, n_with, has_interval)
+    assert (row["value"], row["standard_error"]) == pytest.approx((fmean(with_value), spread))
+    # Each entity loses half: the same entities on both sides.
+    row = world.one("linking_changes", **own, aggregate="change", cut=Y2)
+    assert (row["n_items"], row["n_clusters"], row["low"] is not None) == (2 * n_with, n_with, has_interval)
+    assert (row["value"], row["standard_error"]) == pytest.approx((-fmean(with_value) / 2, spread / 2))
+    row = world.one("linking_by_training", **{**own, "metric": "accuracy", "k": 1}, cut=Y1)
+    assert (row["n_items"], row["n_clusters"]) == (14, 14)
+
+
 def change(world, **equal):
     return world.one("linking_changes", **{**WHOLE, "setup": "demo", "category": "continual", "k": 1, **equal})
 

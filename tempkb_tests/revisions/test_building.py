@@ -523,3 +523,19 @@ def test_the_end_of_a_build_counts_the_revisions_after_the_last_window(
     (tmp_path / name).write_bytes(export(page(1, first, second), page(2, third)))
     _, report, _ = build_files(tmp_path / name, first_window="2021-01-01")
     assert report.warnings == ([said.format(id=next(iter(report.counts)))] if said else [])
+
+
+def test_tags_and_references_to_no_character_in_a_text_join_no_words_and_are_said(home_folder, tmp_path):
+    path = tmp_path / "testwiki-20240110-pages-meta-history.xml"
+    texts = ["a&#xD83D;&#56832;b &#x41;", "c<br/>d <i>e</i>f", "whole &amp;#xD83D;"]
+    pages = [page(at, revision(at, "2024-01-02T00:00:00Z", text)) for at, text in enumerate(texts, 1)]
+    path.write_bytes(export(*pages))
+    store, _, _ = build_files(path, first_window=date(2024, 1, 1), granularity="week")
+    known = {row["page_id"]: row["wikitext"] for row in store.read("page_wikitexts").to_pylist()}
+    assert known == {1: "a\ufffd\ufffdb A", 2: "c\ufffdd \ufffde\ufffdf", 3: "whole &#xD83D;"}
+    (file,) = store.read("dump_files").to_pylist()
+    assert file["status"] == "damaged"
+    said = "the text of revision {} holds bytes that are not UTF-8, a tag or a reference to no character"
+    assert all((said.format(at) in file["reason"]) == (at < 3) for at in (1, 2, 3))
+    _, report, _ = build_files(path, first_window=date(2024, 1, 1), granularity="week", strict=True, rebuild=True)
+    assert "fetch the file again" in str(report.bad)

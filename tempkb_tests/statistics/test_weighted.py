@@ -78,6 +78,21 @@ def test_a_cell_without_items_has_no_sum():
     ) == [None]
 
 
+@pytest.mark.parametrize("n_with", [9, 12])
+def test_a_cluster_without_an_item_of_a_measure_is_none_of_its_clusters(n_with):
+    # Thirty clusters have an item of the first measure, and the first of them one of the second.
+    values = [[(cluster * (7 if at else 3)) % 11 / 10 for cluster in range(CLUSTERS)] for at in (0, 1)]
+    n = np.array([[1.0, float(cluster < n_with)] for cluster in range(CLUSTERS)])
+    zeros = np.zeros(1, np.int64)
+    cells = Cells(
+        np.zeros(CLUSTERS, np.int64), np.arange(CLUSTERS), n, n * np.transpose(values), zeros, zeros, zeros - 1, zeros
+    )
+    first, second = weighted_sums(cells, np.array([1.0]))
+    assert figures(first.estimate) == pytest.approx(figures(clustered_mean(values[0], range(CLUSTERS))))
+    assert figures(second.estimate) == pytest.approx(figures(clustered_mean(values[1][:n_with], range(n_with))))
+    assert (second.estimate.low is None) == (n_with < 10)
+
+
 def test_seeds_are_drawn_too():
     """Two seeds give 0.2 and 0.6 of 40 items, each of its own cluster.
 

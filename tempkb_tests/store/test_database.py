@@ -3,6 +3,8 @@
 import dataclasses
 import errno
 import os
+import subprocess
+from pathlib import Path
 from unittest import mock
 
 import duckdb
@@ -248,33 +250,26 @@ def test_rows_for_people_hold_any_date():
     assert rows[1]["other"].isoformat() == "1970-01-02"
 
 
-def fail_at(number, path):
-    """An error of the system, as a write to a path on a disk without room meets it."""
-
-    def write(place, *_arguments, **_options):
-        raise OSError(number, os.strerror(number), str(place))
-
-    return mock.patch(path, side_effect=write)
+def full_disk(number=errno.ENOSPC):
+    """A disk without room, as the program that copies the file meets it."""
+    said = f"cp: error writing 'tempkb.duckdb.draft': {os.strerror(number)}"
+    done = subprocess.CompletedProcess([], 1, stdout="", stderr=said)
+    return mock.patch("tempkb.store.database.subprocess.run", return_value=done)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_on_a_full_disk_nothing_is_published_and_garbage_goes_all_the_same(store, number):
     old = store.write(TOWNS, "north", [towns("north", 2)], Provenance())
-    store.publish(now=True)
+    store.publish()
     store.write(TOWNS, "north", [towns("north", 3)], Provenance())
-    with fail_at(number, "tempkb.store.database.replace_whole"):
-        publication = store.publish(now=True)
+    with full_disk(number):
+        publication = store.publish()
         assert (publication.done, publication.left, publication.no_room) == (0, 1, True)
-        said = (
-            "tempkb.duckdb was not brought up to date, so SQL may show older rows: the disk is full; make room, then: "
-        )
-        assert store.database.held_back() == said + "tempkb publish"
-        # DuckDB shows it still, and nothing else is to be had.
-        assert store.collect_garbage() == [old.folder]
-        assert store.collect_garbage() == []
-    assert store.database.held_back() != ""
-    assert store.publish(now=True).done == 1
-    assert store.database.held_back() == ""
+        assert publication.reason == "the disk is full; make room, then: tempkb publish"
+        # DuckDB shows it still, and nothing else is to be had; nor can a day be waited for.
+        assert store.collect_garbage() == ([old.folder], 0)
+        assert store.collect_garbage() == ([], 0)
+    assert store.publish().done == 1
     with store.database.reading() as connection:
         assert connection.execute("SELECT count(*) FROM towns").fetchall() == [(3,)]
 
@@ -282,10 +277,10 @@ def test_on_a_full_disk_nothing_is_published_and_garbage_goes_all_the_same(store
 def test_what_duckdb_shows_stays_on_a_full_disk_if_there_is_other_garbage(store):
     lost = store.write(TOWNS, "north", [towns("north", 1)], Provenance())
     shown = store.write(TOWNS, "north", [towns("north", 2)], Provenance())
-    store.publish(now=True)
+    store.publish()
     store.write(TOWNS, "north", [towns("north", 3)], Provenance())
-    with fail_at(errno.ENOSPC, "tempkb.store.database.replace_whole"):
-        assert store.collect_garbage() == [lost.folder]
+    with full_disk():
+        assert store.collect_garbage() == ([lost.folder], 0)
     assert shown.folder.exists()
 
 
@@ -294,20 +289,24 @@ def test_what_duckdb_shows_stays_on_a_full_disk_if_there_is_other_garbage(store)
     [
         duckdb.IOException('IO Error: Could not write file "x": No space left on device'),
         duckdb.TransactionException("Failed to commit: could not write: No space left on device"),
+        OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "x"),
     ],
 )
-def test_a_disk_that_is_full_while_duckdb_writes_is_said_as_well(store, error):
+def test_a_disk_that_is_full_while_something_is_written_is_said_as_well(store, error):
     store.write(TOWNS, "north", [towns("north", 2)], Provenance())
     with mock.patch("tempkb.store.database.Database._publish", side_effect=error):
-        assert store.publish(now=True).reason == "the disk is full; make room, then: tempkb publish"
-    assert store.database.held_back().endswith("the disk is full; make room, then: tempkb publish")
+        assert store.publish().reason == "the disk is full; make room, then: tempkb publish"
     with (
         mock.patch("tempkb.store.database.Database._publish", side_effect=duckdb.TransactionException("a conflict")),
         pytest.raises(duckdb.TransactionException),
     ):
-        store.publish(now=True)
+        store.publish()
 
 
-def test_an_error_that_is_none_of_a_full_disk_is_raised(store):
-    with fail_at(errno.EROFS, "tempkb.store.database.replace_whole"), pytest.raises(OSError, match="Read-only"):
-        store.publish(now=True)
+def test_a_folder_that_cannot_be_written_in_leaves_the_file_as_it_is_and_says_so(store):
+    store.write(TOWNS, "north", [towns("north", 2)], Provenance())
+    with mock.patch.object(Path, "hardlink_to", side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS))):
+        publication = store.publish()
+    assert publication.left == 1
+    assert publication.reason.endswith("could not be replaced (Read-only file system); then: tempkb publish")
+    assert store.publish().left == 0

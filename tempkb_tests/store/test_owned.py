@@ -9,6 +9,7 @@ from tempkb.errors import TempkbError
 from tempkb.store import owned
 from tempkb.store.drafts import Provenance
 from tempkb.store.owned import LinkError, links_in, own, own_tree, real_folders, remove_tree
+from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 # Folders and files that have names of tempkb's own wherever one of them may be looked for.
@@ -117,7 +118,7 @@ def tries(store, version):
     yield "remove", lambda: store.lake.remove("towns", "north")
     yield "draft", lambda: contextlib.ExitStack().enter_context(store.lake.staging())
     yield "resume", lambda: contextlib.ExitStack().enter_context(store.lake.resumable("x"))
-    yield "publish", lambda: store.publish(now=True)
+    yield "publish", lambda: store.publish()
     yield "gc again", store.collect_garbage
 
 
@@ -148,7 +149,9 @@ def test_a_link_among_drafts_that_a_run_would_take_up_is_refused(store, elsewher
         (drafts.folder / "try-0000").symlink_to(elsewhere)
     with pytest.raises(LinkError, match="try-0000: found a link to"), store.lake.resumable("resumable-x"):
         pass
-    assert store.lake.collect_garbage(set()) == [drafts.folder], "the link goes with the drafts, and not what it names"
+    assert store.lake.collect_garbage(set()) == ([drafts.folder], 0), (
+        "the link goes with the drafts, and not what it names"
+    )
     assert contents(elsewhere) == before
 
 
@@ -164,12 +167,14 @@ def test_only_what_is_our_own_by_name_and_content_is_collected(store):
     (root / "Backup of mine" / "x").mkdir(parents=True)
     (old.folder / "part-00000.parquet").rename(root / "moved")
     (old.folder / "part-00000.parquet").symlink_to(root / "moved")
-    assert store.collect_garbage() == []
+    let_a_day_go_by(store.lake.root)
+    assert store.collect_garbage() == ([], 0)
     assert all(path.read_text() == "mine" for path in foreign)
     left = {*(path.parent for path in foreign[:3]), root / "towns/north/fedcba9876543210", version.folder}
     assert set(store.lake.strangers()) == left | {old.folder, old.folder / "part-00000.parquet"}
     (root / "moved").replace(old.folder / "part-00000.parquet")
-    assert store.collect_garbage() == [old.folder]
+    let_a_day_go_by(store.lake.root)
+    assert store.collect_garbage() == ([old.folder], 0)
 
 
 def test_a_lake_that_is_a_link_to_another_disk_is_as_good_as_a_folder(store, tmp_path):
@@ -178,7 +183,8 @@ def test_a_lake_that_is_a_link_to_another_disk_is_as_good_as_a_folder(store, tmp
     store.lake.root.symlink_to(tmp_path / "disk")
     old = store.lake.current("towns", "north")
     write(store, people=2)
-    assert store.collect_garbage() == [old.folder]
+    let_a_day_go_by(store.lake.root)
+    assert store.collect_garbage() == ([old.folder], 0)
     assert store.lake.strangers() == []
     assert store.read("towns")["n_people"].to_pylist() == [2] * 3
 
@@ -187,6 +193,7 @@ def test_a_killed_deletion_of_a_version_is_ended_by_the_next(store, monkeypatch)
     old, _ = write(store, people=1), write(store, people=2)
     with monkeypatch.context() as patch:
         patch.setattr("tempkb.store.lake.remove_tree", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        let_a_day_go_by(store.lake.root)
         with pytest.raises(KeyboardInterrupt):
             store.collect_garbage()
     gone = old.folder.with_name(f"{old.version}.gone")
@@ -195,5 +202,6 @@ def test_a_killed_deletion_of_a_version_is_ended_by_the_next(store, monkeypatch)
     write(store, people=1)
     write(store, people=2)
     assert old.folder.exists()
-    assert store.collect_garbage() == [old.folder, gone]
+    let_a_day_go_by(store.lake.root)
+    assert store.collect_garbage() == ([old.folder, gone], 0)
     assert store.lake.strangers() == [path for path in (old.folder, gone) if path.exists()] == []
