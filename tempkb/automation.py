@@ -6,6 +6,7 @@ windows that it serves are built, or its entities are read. Then dumps that are
 no longer needed are removed.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -51,6 +52,10 @@ GENERATIONS_JOB = "generate_answers"
 LINKERS_JOB = "link_mentions"
 RESULTS_JOB = "compare_models"
 _ASKED = ".dagster/tempkb_asked"
+TRIES = 5
+"""How often a day a thing is asked for whose runs fail for the same reason."""
+# Seconds after a failure: what has died Dagster itself tries again at once, as often (`max_retries` in `dagster.yaml`).
+_PAUSE = 60
 # Dagster's words, in an event before that of the failure, and in the latter if nothing else is said of it.
 _KILLED = "terminated by signal"
 _FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
@@ -210,7 +215,13 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
         dg.run_failure_sensor(
             description="Tells the program in the setting failure_hook of every run that fails.", **followed
         )(_in_a_sentence(failed_runs)),
-        # It asks for no run, so it looks whether or not `automation` is set.
+        # Those two ask for no run, so they look whether or not `automation` is set.
+        dg.sensor(
+            minimum_interval_seconds=30,
+            default_status=dg.DefaultSensorStatus.RUNNING,
+            description="Ends runs on which no process works any more, so that those behind them begin. Asks for no "
+            "run.",
+        )(_of_store(dead_runs)),
         dg.sensor(
             name=AGE_SENSOR,
             minimum_interval_seconds=3600,
@@ -285,14 +296,33 @@ def now() -> datetime:
 def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunRequest], str]:
     """Return the runs that are due: dumps to register, windows to build, entities to read.
 
-    Each is requested at most once a day, by whichever sensor, so that a run that fails is tried again the next day.
+    Each is requested once a day, by whichever sensor, and again while its runs fail: `TRIES` times for the same reason.
 
     Returns:
         the requests; and a message for the case that there is none.
     """
     day = now().date()
-    end_dead_runs(instance, store.home)
     due, said = _due(store, day)
+    if vanished := _vanished(store, instance, due):
+        said += f" Asked for, but neither here nor in the mirror any more: {', '.join(vanished)}."
+    asked = _wanted(store, due, day)
+    tries = [_next_try(instance, one) for one in asked if not _is_going_on(instance, one)]
+    new = [one for one, _ in tries if one is not None]
+    if asked and not new:
+        waiting = [f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"]
+        said = ". ".join(waiting + [why for _, why in tries if why])
+    return new, said
+
+
+def waiting(store: Store, instance: dg.DagsterInstance) -> list[str]:
+    """Say of each thing that is due here and whose runs have failed today how often, why, and what to type."""
+    day = now().date()
+    asked = _wanted(store, due_dumps(store, day, from_mirror=False), day)
+    return [why for one in asked for _, why in [_next_try(instance, one)] if why]
+
+
+def _wanted(store: Store, due: Sequence[Due], day: date) -> list[dg.RunRequest]:
+    """Return the requests of all that is due, whether or not it was asked for."""
     arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
     # Items go first: what follows from them would be made anew by them.
@@ -306,12 +336,7 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
         asked += [_of_windows(stretch, day) for stretch in stretches(one.windows)]
         if one.dump.entities:
             asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id, day))
-    if vanished := _vanished(store, instance, due):
-        said += f" Asked for, but neither here nor in the mirror any more: {', '.join(vanished)}."
-    new = [one for one in asked if not _is_going_on(instance, one) and not _was_asked(instance, one)]
-    if asked and not new:
-        said = f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"
-    return new, said
+    return asked
 
 
 def _due(store: Store, day: date) -> tuple[list[Due], str]:
@@ -371,9 +396,24 @@ def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
     )
 
 
-def _was_asked(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
-    """Return True if another sensor has requested the same today; run keys are compared within one sensor only."""
-    return instance.get_runs_count(dg.RunsFilter(tags={_ASKED: request.tags[_ASKED]})) > 0
+def _next_try(instance: dg.DagsterInstance, request: dg.RunRequest) -> tuple[dg.RunRequest | None, str]:
+    """Return a request as it is to be made now, None if it is not; and how its runs of today have failed, if they have.
+
+    They are known by a tag, whichever sensor asked for them: run keys are compared within one sensor only.
+    """
+    records = instance.get_run_records(dg.RunsFilter(tags={_ASKED: request.tags[_ASKED]}))
+    if not records:
+        return request, ""
+    runs = [record.dagster_run for record in records]
+    if any(run.status is not dg.DagsterRunStatus.FAILURE for run in runs):
+        return None, ""
+    reasons = [failure_in_words(instance, run).replace(run.run_id, "") for run in runs]
+    n, mirror = reasons.count(reasons[0]), "tempkb fetch && " if load_home().settings.mirror else ""
+    said = f"{request.run_key}: failed {n} of {TRIES} times: {reasons[0]}; at once: {mirror}tempkb build"
+    if n >= TRIES or time.time() - (records[0].end_time or 0) < _PAUSE:
+        return None, said
+    tags = {**request.tags, "tempkb/failed_before": said}
+    return request.with_replaced_attrs(run_key=f"{request.run_key} {len(runs)}", tags=tags), said
 
 
 def _result(asked: Sequence[dg.RunRequest], said: str) -> dg.SensorResult | dg.SkipReason:
@@ -386,6 +426,12 @@ def _result(asked: Sequence[dg.RunRequest], said: str) -> dg.SensorResult | dg.S
 def new_dumps(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult | dg.SkipReason:
     """Request the runs that new dumps make possible."""
     return _result(*requests(store, context.instance))
+
+
+def dead_runs(context: dg.SensorEvaluationContext, store: Store) -> dg.SkipReason:
+    """End runs on which no process works any more, such as after a power cut."""
+    ended = end_dead_runs(context.instance, store.home)
+    return dg.SkipReason(f"Ended: {', '.join(ended)}." if ended else "A process works on each run that has begun.")
 
 
 def tell_age(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult | dg.SkipReason:
@@ -494,29 +540,26 @@ def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
         "job": run.job_name,
         "home": str(load_home().path),
         "partition": run.tags.get("dagster/partition") or run.tags.get(_FIRST, ""),
-        "message": failure_in_words(context),
+        "message": failure_in_words(context.instance, run),
     }
     context.log.info(call_hook(hook, failure))
     return None
 
 
-def failure_in_words(context: dg.RunFailureSensorContext) -> str:
+def failure_in_words(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     """Return what went wrong in a run: the innermost error of each step that failed, else how its process ended."""
-    steps = [event.step_failure_data.error for event in context.get_step_failure_events()]
-    return "; ".join(innermost(error) for error in steps if error) or _end_in_words(context)
 
+    def told(kind: dg.DagsterEventType) -> list[dg.DagsterEvent]:
+        records = instance.get_records_for_run(run.run_id, of_type=kind).records
+        return [one.event_log_entry.dagster_event for one in records if one.event_log_entry.dagster_event]
 
-def _end_in_words(context: dg.RunFailureSensorContext) -> str:
-    """Return how a run ended of which no step failed; the event of its failure may not say why Dagster ended it."""
-    run_id = context.dagster_run.run_id
-    events = context.instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT).records
-    ends = [
-        event.event_log_entry.dagster_event.message or "" for event in events if event.event_log_entry.dagster_event
-    ]
+    steps = [event.step_failure_data.error for event in told(dg.DagsterEventType.STEP_FAILURE)]
+    if any(steps):
+        return "; ".join(innermost(error) for error in steps if error)
+    # The event of its failure may not say why Dagster ended it.
+    ends = [event.message or "" for event in told(dg.DagsterEventType.ENGINE_EVENT)]
     killed = [message for message in ends if _KILLED in message]
-    if killed:
-        return killed[-1]
-    said = str(context.failure_event.message)
-    if said != _FROM_OUTSIDE:
-        return said
-    return f"the run's process ended (killed, or out of memory); the log of run {run_id} has more"
+    said = killed or [event.message or "" for event in told(dg.DagsterEventType.RUN_FAILURE)]
+    if said and said[-1] != _FROM_OUTSIDE:
+        return said[-1]
+    return f"the run's process ended (killed, or out of memory); the log of run {run.run_id} has more"

@@ -7,6 +7,7 @@ job runs.
 """
 
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from tempkb.api import open_store
 from tempkb.engine import progress
 from tempkb.errors import StoredDamageError
 from tempkb.failures import innermost
-from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, end_dead_runs, runs_going_on
+from tempkb.instance import dagster_at, end_dead_runs, runs_going_on
 from tempkb.settings import TYPED_TAG, Home, at_home, load_home
 from tempkb.store.damage import Mended
 from tempkb.store.database import set_aside_in_words as database_in_words
@@ -106,20 +107,22 @@ def run_job(
     from tempkb.automation import WINDOWS_JOB
     from tempkb.definitions import defs
 
-    home, tags = load_home(), {}
+    # Whoever typed the command types it again.
+    run_id, tags = str(uuid.uuid4()), {"dagster/max_retries": "0"}
     if keys and job_name == WINDOWS_JOB:
-        tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
+        tags |= {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
     elif keys:
         instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with progress.on_terminal(), alive_mark(home.dagster / COMMANDS) as mark:
+    with progress.on_terminal(), alive_mark(load_home().marks, run_id):
         result = defs.resolve_job_def(job_name).execute_in_process(
             instance=instance,
             run_config={**config, **quiet},
             asset_selection=[dg.AssetKey(name) for name in selection] or None,
             raise_on_error=False,
             partition_key=keys[0] if keys and job_name != WINDOWS_JOB else None,
-            tags={**tags, COMMAND_TAG: mark, **_typed()},
+            run_id=run_id,
+            tags={**tags, **_typed()},
         )
     summary.run_ids.append(result.run_id)
     if any(event.is_step_failure and _is_interrupt(event) for event in result.all_events):
