@@ -17,7 +17,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.checks import check_of
-from tempkb.dumps.catalogue import find_dumps
+from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import SourceError, TempkbError
@@ -52,10 +52,9 @@ GENERATIONS_JOB = "generate_answers"
 LINKERS_JOB = "link_mentions"
 RESULTS_JOB = "compare_models"
 _ASKED = ".dagster/tempkb_asked"
-TRIES = 5
-"""How often a day a thing is asked for whose runs fail for the same reason."""
-# Seconds after a failure: what has died Dagster itself tries again at once, as often (`max_retries` in `dagster.yaml`).
-_PAUSE = 60
+# Runs a day that fail for the same reason, and seconds between them; what has died Dagster tries again by itself, at
+# once and as often (`max_retries` in `dagster.yaml`).
+_TRIES, _PAUSE = 5, 60
 # Dagster's words, in an event before that of the failure, and in the latter if nothing else is said of it.
 _KILLED = "terminated by signal"
 _FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
@@ -215,13 +214,7 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
         dg.run_failure_sensor(
             description="Tells the program in the setting failure_hook of every run that fails.", **followed
         )(_in_a_sentence(failed_runs)),
-        # Those two ask for no run, so they look whether or not `automation` is set.
-        dg.sensor(
-            minimum_interval_seconds=30,
-            default_status=dg.DefaultSensorStatus.RUNNING,
-            description="Ends runs on which no process works any more, so that those behind them begin. Asks for no "
-            "run.",
-        )(_of_store(dead_runs)),
+        # It asks for no run, so it looks whether or not `automation` is set.
         dg.sensor(
             name=AGE_SENSOR,
             minimum_interval_seconds=3600,
@@ -296,44 +289,44 @@ def now() -> datetime:
 def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunRequest], str]:
     """Return the runs that are due: dumps to register, windows to build, entities to read.
 
-    Each is requested once a day, by whichever sensor, and again while its runs fail: `TRIES` times for the same reason.
+    Each is requested once a day, by whichever sensor, and again while its runs fail.
 
     Returns:
         the requests; and a message for the case that there is none.
     """
-    day = now().date()
-    due, said = _due(store, day)
+    end_dead_runs(instance, store.home)
+    due, said = _due(store, now().date())
     if vanished := _vanished(store, instance, due):
         said += f" Asked for, but neither here nor in the mirror any more: {', '.join(vanished)}."
-    asked = _wanted(store, due, day)
-    tries = [_next_try(instance, one) for one in asked if not _is_going_on(instance, one)]
+    asked = _wanted(store, due)
+    tries = [_next_try(instance, one) for one in asked]
     new = [one for one, _ in tries if one is not None]
     if asked and not new:
-        waiting = [f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"]
-        said = ". ".join(waiting + [why for _, why in tries if why])
+        said = f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"
+        said = ". ".join([said, *(why for _, why in tries if why)])
     return new, said
 
 
 def waiting(store: Store, instance: dg.DagsterInstance) -> list[str]:
     """Say of each thing that is due here and whose runs have failed today how often, why, and what to type."""
-    day = now().date()
-    asked = _wanted(store, due_dumps(store, day, from_mirror=False), day)
-    return [why for one in asked for _, why in [_next_try(instance, one)] if why]
+    asked = _wanted(store, due_dumps(store, now().date(), from_mirror=False))
+    return [why for one in asked if (why := _next_try(instance, one)[1])]
 
 
-def _wanted(store: Store, due: Sequence[Due], day: date) -> list[dg.RunRequest]:
+def _wanted(store: Store, due: Sequence[Due]) -> list[dg.RunRequest]:
     """Return the requests of all that is due, whether or not it was asked for."""
+    day = now().date()
     arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
     # Items go first: what follows from them would be made anew by them.
     unlinked = unlinked_windows(store)
     stale = [window for window in stale_windows(store) if window not in unlinked]
-    asked += [_of_windows(stretch, day, derived=True) for stretch in stretches(stale)]
+    asked += [_of_windows(stretch, day) for stretch in stretches(stale)]
     asked += [_of_items(stretch, day) for stretch in stretches(unlinked)]
     for one in due:
         if not is_ready(store, one):
             continue
-        asked += [_of_windows(stretch, day) for stretch in stretches(one.windows)]
+        asked += [_of_windows(stretch, day, one.dump) for stretch in stretches(one.windows)]
         if one.dump.entities:
             asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id, day))
     return asked
@@ -362,12 +355,12 @@ def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:
     return dg.RunRequest(asked, job_name=job, partition_key=key, tags={CHAINED: "yes", _ASKED: asked})
 
 
-def _of_windows(stretch: Sequence[Window], day: date, *, derived: bool = False) -> dg.RunRequest:
-    """Return a request to build windows from their dump, or only the tables that follow from texts that were read."""
+def _of_windows(stretch: Sequence[Window], day: date, dump: Dump | None = None) -> dg.RunRequest:
+    """Return a request to build windows from a dump, or only the tables that follow from texts that were read."""
     first, last = stretch[0].key, stretch[-1].key
-    asked = f"{WINDOWS_JOB} {first}..{last}{' mentions' if derived else ''} {day}"
+    asked = f"{WINDOWS_JOB} {first}..{last} {f'of {dump.dump_id}' if dump else 'mentions'} {day}"
     tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
-    if derived:
+    if dump is None:
         keys = [dg.AssetKey(name) for name in (*_TEXTS, *WRITERS)]
         return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, asset_selection=keys)
     config = {"ops": {"revisions": {"config": {"only_listed": True}}}}
@@ -402,15 +395,14 @@ def _next_try(instance: dg.DagsterInstance, request: dg.RunRequest) -> tuple[dg.
     They are known by a tag, whichever sensor asked for them: run keys are compared within one sensor only.
     """
     records = instance.get_run_records(dg.RunsFilter(tags={_ASKED: request.tags[_ASKED]}))
-    if not records:
-        return request, ""
     runs = [record.dagster_run for record in records]
-    if any(run.status is not dg.DagsterRunStatus.FAILURE for run in runs):
-        return None, ""
+    is_open = all(run.status is dg.DagsterRunStatus.FAILURE for run in runs) and not _is_going_on(instance, request)
+    if not (is_open and runs):
+        return request if is_open else None, ""
     reasons = [failure_in_words(instance, run).replace(run.run_id, "") for run in runs]
-    n, mirror = reasons.count(reasons[0]), "tempkb fetch && " if load_home().settings.mirror else ""
-    said = f"{request.run_key}: failed {n} of {TRIES} times: {reasons[0]}; at once: {mirror}tempkb build"
-    if n >= TRIES or time.time() - (records[0].end_time or 0) < _PAUSE:
+    n, fetch = reasons.count(reasons[0]), "tempkb fetch && " if load_home().settings.mirror else ""
+    said = f"{request.run_key}: failed {n} of {_TRIES} times: {reasons[0]}; at once: {fetch}tempkb build"
+    if n >= _TRIES or time.time() - (records[0].end_time or 0) < _PAUSE:
         return None, said
     tags = {**request.tags, "tempkb/failed_before": said}
     return request.with_replaced_attrs(run_key=f"{request.run_key} {len(runs)}", tags=tags), said
@@ -428,14 +420,9 @@ def new_dumps(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorRes
     return _result(*requests(store, context.instance))
 
 
-def dead_runs(context: dg.SensorEvaluationContext, store: Store) -> dg.SkipReason:
-    """End runs on which no process works any more, such as after a power cut."""
-    ended = end_dead_runs(context.instance, store.home)
-    return dg.SkipReason(f"Ended: {', '.join(ended)}." if ended else "A process works on each run that has begun.")
-
-
 def tell_age(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult | dg.SkipReason:
     """Report the age of the newest window, once for each day and each window that is the newest."""
+    end_dead_runs(context.instance, store.home)
     verdict = age_of_windows(store, now().date())
     if verdict is None:
         return dg.SkipReason("No window is built.")
@@ -548,18 +535,13 @@ def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
 
 def failure_in_words(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     """Return what went wrong in a run: the innermost error of each step that failed, else how its process ended."""
-
-    def told(kind: dg.DagsterEventType) -> list[dg.DagsterEvent]:
-        records = instance.get_records_for_run(run.run_id, of_type=kind).records
-        return [one.event_log_entry.dagster_event for one in records if one.event_log_entry.dagster_event]
-
-    steps = [event.step_failure_data.error for event in told(dg.DagsterEventType.STEP_FAILURE)]
+    kinds = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.ENGINE_EVENT, dg.DagsterEventType.RUN_FAILURE}
+    events = [entry.get_dagster_event() for entry in instance.all_logs(run.run_id, of_type=kinds)]
+    steps = [event.step_failure_data.error for event in events if event.is_step_failure]
     if any(steps):
         return "; ".join(innermost(error) for error in steps if error)
-    # The event of its failure may not say why Dagster ended it.
-    ends = [event.message or "" for event in told(dg.DagsterEventType.ENGINE_EVENT)]
-    killed = [message for message in ends if _KILLED in message]
-    said = killed or [event.message or "" for event in told(dg.DagsterEventType.RUN_FAILURE)]
-    if said and said[-1] != _FROM_OUTSIDE:
-        return said[-1]
+    # The event of its failure may not say why Dagster ended it, but one before it.
+    ends = [event.message or "" for event in events if event.is_run_failure or _KILLED in (event.message or "")]
+    if ends and ends[0] != _FROM_OUTSIDE:
+        return ends[0]
     return f"the run's process ended (killed, or out of memory); the log of run {run.run_id} has more"

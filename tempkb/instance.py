@@ -106,20 +106,19 @@ def dagster_at(home: Home) -> Iterator[Any]:
         raise _refused(home, error) from error
 
 
-def end_dead_runs(instance: Any, home: Home) -> list[str]:
-    """Report runs on which no process works any more as failed, and return their ids.
+def end_dead_runs(instance: Any, home: Home) -> None:
+    """Report runs on which no process works any more as failed.
 
     Unless the process died alone, nobody else does: to Dagster such a run goes on for ever, and whoever asks for the
     same waits for it, as all that is queued does.
     """
-    dead = {one.dagster_run.run_id for one in _going_on(instance) if _is_dead(home.marks, one)}
+    dead = {one.dagster_run.run_id for one in runs_going_on(instance) if _is_dead(home.marks, one)}
     # Asked again, since a run that has just ended has no living process either.
-    ended = [run for run in runs_going_on(instance) if run.run_id in dead] if dead else []
-    for run in ended:
-        instance.report_run_failed(run, _KILLED)
+    for one in runs_going_on(instance) if dead else ():
+        if one.dagster_run.run_id in dead:
+            instance.report_run_failed(one.dagster_run, _KILLED)
     for path in home.marks.glob("[!.]*"):
         is_alive(home.marks, path.name)
-    return [run.run_id for run in ended]
 
 
 def _is_dead(marks: Path, record: Any) -> bool:
@@ -129,12 +128,8 @@ def _is_dead(marks: Path, record: Any) -> bool:
     return (has_begun or (marks / run_id).exists()) and not is_alive(marks, run_id)
 
 
-def runs_going_on(instance: Any) -> list[Any]:
-    """Return the runs that wait or are under way."""
-    return [record.dagster_run for record in _going_on(instance)]
-
-
-def _going_on(instance: Any) -> Any:
+def runs_going_on(instance: Any) -> Any:
+    """Return the records of the runs that wait or are under way."""
     import dagster as dg
 
     return instance.get_run_records(dg.RunsFilter(statuses=[dg.DagsterRunStatus(status) for status in GOING_ON]))

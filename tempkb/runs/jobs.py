@@ -6,6 +6,7 @@ commands such as `tempkb gc` need only words from here: it is imported where a
 job runs.
 """
 
+import os
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from tempkb.instance import dagster_at, end_dead_runs, runs_going_on
 from tempkb.settings import TYPED_TAG, Home, at_home, load_home
 from tempkb.store.damage import Mended
 from tempkb.store.database import set_aside_in_words as database_in_words
-from tempkb.store.locks import LockTimeoutError, alive_mark
+from tempkb.store.locks import LockTimeoutError, bear_mark
 from tempkb.store.visible import visible
 from tempkb.wording import shortened
 
@@ -114,7 +115,7 @@ def run_job(
     elif keys:
         instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with progress.on_terminal(), alive_mark(load_home().marks, run_id):
+    with progress.on_terminal(), os.fdopen(bear_mark(load_home().marks, run_id)):
         result = defs.resolve_job_def(job_name).execute_in_process(
             instance=instance,
             run_config={**config, **quiet},
@@ -211,7 +212,7 @@ def forget_partitions(home: Home, keys: Mapping[str, Sequence[str]]) -> None:
 def _is_used(instance: Any, home: Home, key: str) -> bool:
     """Is a run of a partition under way? Without its key in Dagster it would end without what it has done."""
     end_dead_runs(instance, home)
-    return any(run.tags.get("dagster/partition") == key for run in runs_going_on(instance))
+    return any(one.dagster_run.tags.get("dagster/partition") == key for one in runs_going_on(instance))
 
 
 def _partition_set(job_name: str) -> str:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
-from tempkb.errors import StoredDamageError
+from tempkb.errors import StoredDamageError, TempkbError
+from tempkb.instance import dagster_at
 from tempkb.linking.known import known_linkers
 from tempkb.linking.mending import gone_in_words, is_gone, mend_in_words
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
+from tempkb.planning.due import due_dumps, unregistered
 from tempkb.planning.untaken import untaken_here
 from tempkb.results.currency import is_current
 from tempkb.revisions.sitelinks import unlinked_windows
@@ -117,6 +119,20 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
         )
     _print_releases(home)
     _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
+    _print_waiting(store)
+
+
+def _print_waiting(store: Store) -> None:
+    """Print what the automation has tried in vain today. Where nothing is due, Dagster need not be imported."""
+    try:
+        if store.home.dagster.exists() and (unregistered(store) or due_dumps(store, from_mirror=False)):
+            from tempkb.automation import waiting
+
+            with dagster_at(store.home) as instance:
+                for line in waiting(store, instance):
+                    say(f"waits: {line}")
+    except TempkbError as error:
+        say(f"It is not known what waits: {error}")
 
 
 def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> None:

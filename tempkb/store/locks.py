@@ -85,17 +85,6 @@ def passing_lock(path: Path, held: str) -> Iterator[None]:
                 return
 
 
-@contextlib.contextmanager
-def alive_mark(folder: Path, mark: str) -> Iterator[None]:
-    """Show under a name that this process is alive, inside the block."""
-    descriptor = bear_mark(folder, mark)
-    try:
-        yield
-    finally:
-        (folder / mark).unlink(missing_ok=True)
-        os.close(descriptor)
-
-
 def bear_mark(folder: Path, mark: str) -> int:
     """Show under a name that this process is alive, until it ends or closes the descriptor that is returned."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +97,7 @@ def bear_mark(folder: Path, mark: str) -> int:
 
 
 def is_alive(folder: Path, mark: str) -> bool:
-    """Is the process that made a mark alive? If not, the mark is removed."""
+    """Is the process that bears a mark alive? If not, the mark is removed."""
     path = folder / mark
     try:
         with path.open("r+") as handle:

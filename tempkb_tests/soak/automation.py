@@ -98,7 +98,7 @@ class Platform:
         """Let the next process that puts this table in place stop before it."""
         (self.folder / "stops" / table).touch()
 
-    def stopped(self, table: str, seconds: float = 120) -> int:
+    def stopped(self, table: str, seconds: float = 300) -> int:
         """Wait for that, and return the id of the process."""
         found: list[Path] = []
         wait_for(lambda: found.extend(self.folder.glob(f"stops/{table}.*")) or found, seconds, self._explain)
@@ -147,7 +147,7 @@ class Platform:
         """Job and status of all runs, oldest first."""
         return [(one["jobName"], one["status"]) for one in reversed(ask(self.address, _RUNS)["runsOrError"]["results"])]
 
-    def wait_until_equal(self, wanted: homes.Told, seconds: float = 300) -> list[str]:
+    def wait_until_equal(self, wanted: homes.Told, seconds: float = 400) -> list[str]:
         """Wait until all runs have ended and the lake is as wanted, and return what differs still."""
         deadline = time.monotonic() + seconds
         while True:
@@ -155,7 +155,7 @@ class Platform:
             told = lake_of(self.home)
             unequal = sorted(name for name in told.keys() | wanted.keys() if told.get(name) != wanted.get(name))
             if not (unequal or going_on) or time.monotonic() > deadline:
-                return unequal + [f"{job} {status}" for job, status in going_on]
+                return unequal + [f"{job} {status}" for job, status in going_on or (self.runs() if unequal else ())]
             time.sleep(1)
 
     def _explain(self) -> Any:
@@ -217,19 +217,23 @@ class Ends:
         return self.built if job == RELEASE_JOB else self.dropped
 
 
-def make_homes(folder: Path) -> Ends:
-    """Make the homes, and let commands do in peace what the automation is to do."""
+def make_homes(folder: Path, *, with_wikidata: bool = True) -> Ends:
+    """Make the homes, and let commands do in peace what the automation is to do; without Wikidata it is no release."""
     dropped, built, released = (folder / name for name in ("dropped", "built", "released"))
     dropped.mkdir(parents=True)
     (dropped / "tempkb.toml").write_text(f"first_window = {FIRST_WINDOW}\n", "utf-8")
     run_tempkb(dropped, "demo", "--pages", "250", "--quarters", "8")
+    if not with_wikidata:
+        shutil.rmtree(dropped / "dumps" / "wikidatawiki")
     shutil.copytree(dropped, built)
     run_tempkb(built, "build")
     # With the salt under which contributors are hashed.
     shutil.copy(built / "home.toml", dropped)
-    shutil.copytree(built, released)
-    run_tempkb(released, "release", "templama", *_RELEASE)
-    ends = dict.fromkeys(PLACES, lake_of(built)) | {RELEASE_JOB: lake_of(released)}
+    ends = dict.fromkeys(PLACES, lake_of(built))
+    if with_wikidata:
+        shutil.copytree(built, released)
+        run_tempkb(released, "release", "templama", *_RELEASE)
+        ends[RELEASE_JOB] = lake_of(released)
     return Ends(dropped, built, ends)
 
 
@@ -246,7 +250,6 @@ def trial(ends: Ends, folder: Path, job: str, victim: str) -> list[str]:
         platform.kill(victim, platform.stopped(PLACES[job]))
         return platform.wait_until_equal(ends.in_the_end[job])
     finally:
-        sys.stdout.write("".join(f"    {name} {status}\n" for name, status in platform.runs()))
         platform.close()
 
 
