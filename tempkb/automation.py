@@ -17,7 +17,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.checks import check_of
-from tempkb.dumps.catalogue import Dump, find_dumps
+from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import SourceError, TempkbError
@@ -85,7 +85,6 @@ _CRON = {
     Granularity.QUARTER: "0 6 8 1,4,7,10 *",
     Granularity.YEAR: "0 6 8 1 *",
 }
-_TEXTS = (PAGE_TEXTS.name, PAGE_LINKS.name)
 _GOING_ON = [dg.DagsterRunStatus(status) for status in GOING_ON]
 
 AGE_CHECK, AGE_SENSOR = "newest_window_is_recent", "age_of_windows"
@@ -219,7 +218,8 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
             name=AGE_SENSOR,
             minimum_interval_seconds=3600,
             default_status=dg.DefaultSensorStatus.RUNNING,
-            description=f"Tells the check {AGE_CHECK} once a day how old the newest window is. Asks for no run.",
+            description=f"Tells the check {AGE_CHECK} once a day how old the newest window is. Ends dead runs. Asks for "
+            "none.",
         )(_of_store(tell_age)),
         # Scoring may take days of a GPU, so that a person switches it on; the setting `automation` does not.
         dg.sensor(
@@ -321,12 +321,14 @@ def _wanted(store: Store, due: Sequence[Due]) -> list[dg.RunRequest]:
     # Items go first: what follows from them would be made anew by them.
     unlinked = unlinked_windows(store)
     stale = [window for window in stale_windows(store) if window not in unlinked]
-    asked += [_of_windows(stretch, day) for stretch in stretches(stale)]
-    asked += [_of_items(stretch, day) for stretch in stretches(unlinked)]
-    for one in due:
-        if not is_ready(store, one):
-            continue
-        asked += [_of_windows(stretch, day, one.dump) for stretch in stretches(one.windows)]
+    derived = [dg.AssetKey(name) for name in (PAGE_TEXTS.name, PAGE_LINKS.name, *WRITERS)]
+    asked += [_of_windows(stretch, day, "mentions", asset_selection=derived) for stretch in stretches(stale)]
+    items = {"run_config": ONLY_ITEMS, "asset_selection": [dg.AssetKey(STABLE_SNAPSHOTS.name)]}
+    asked += [_of_windows(stretch, day, "items", **items) for stretch in stretches(unlinked)]
+    listed = {"ops": {"revisions": {"config": {"only_listed": True}}}}
+    for one in (one for one in due if is_ready(store, one)):
+        of_dump = f"of {one.dump.dump_id}"
+        asked += [_of_windows(stretch, day, of_dump, run_config=listed) for stretch in stretches(one.windows)]
         if one.dump.entities:
             asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id, day))
     return asked
@@ -355,25 +357,12 @@ def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:
     return dg.RunRequest(asked, job_name=job, partition_key=key, tags={CHAINED: "yes", _ASKED: asked})
 
 
-def _of_windows(stretch: Sequence[Window], day: date, dump: Dump | None = None) -> dg.RunRequest:
-    """Return a request to build windows from a dump, or only the tables that follow from texts that were read."""
+def _of_windows(stretch: Sequence[Window], day: date, what: str, **how: Any) -> dg.RunRequest:
+    """Return a request to do something with windows, in a way that Dagster is told: configuration, assets."""
     first, last = stretch[0].key, stretch[-1].key
-    asked = f"{WINDOWS_JOB} {first}..{last} {f'of {dump.dump_id}' if dump else 'mentions'} {day}"
+    asked = f"{WINDOWS_JOB} {first}..{last} {what} {day}"
     tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
-    if dump is None:
-        keys = [dg.AssetKey(name) for name in (*_TEXTS, *WRITERS)]
-        return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, asset_selection=keys)
-    config = {"ops": {"revisions": {"config": {"only_listed": True}}}}
-    return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=config)
-
-
-def _of_items(stretch: Sequence[Window], day: date) -> dg.RunRequest:
-    """Return a request to update the Wikidata items of windows; tables that follow are stale then, and come next."""
-    first, last = stretch[0].key, stretch[-1].key
-    asked = f"{WINDOWS_JOB} {first}..{last} items {day}"
-    tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
-    keys = [dg.AssetKey(STABLE_SNAPSHOTS.name)]
-    return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=ONLY_ITEMS, asset_selection=keys)
+    return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, **how)
 
 
 def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
