@@ -218,8 +218,8 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
             name=AGE_SENSOR,
             minimum_interval_seconds=3600,
             default_status=dg.DefaultSensorStatus.RUNNING,
-            description=f"Tells the check {AGE_CHECK} once a day how old the newest window is. Ends dead runs. Asks for "
-            "none.",
+            description=f"Tells the check {AGE_CHECK} once a day how old the newest window is. Ends dead "
+            "runs. Asks for no run.",
         )(_of_store(tell_age)),
         # Scoring may take days of a GPU, so that a person switches it on; the setting `automation` does not.
         dg.sensor(
