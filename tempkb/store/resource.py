@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from tempkb.settings import load_home
-from tempkb.store.locks import Patience
+from tempkb.store.locks import Patience, bear_mark, is_alive
 from tempkb.store.store import Store
 from tempkb.store.tables import Table, View
 
@@ -17,7 +17,11 @@ def store_resource(tables: Sequence[Table], views: Sequence[View]) -> dg.Resourc
     """Return the resource `store` for the home that `TEMPKB_HOME` names."""
 
     @dg.resource(description="The home's lake and its DuckDB file.")
-    def store(_context: dg.InitResourceContext) -> Store:
-        return Store(load_home(), tables, Patience(PATIENCE_SECONDS), views)
+    def store(context: dg.InitResourceContext) -> Store:
+        home = load_home()
+        # Until the process ends, for it has yet to say how the run ended. A command bears the mark already.
+        if context.run_id and not is_alive(home.marks, context.run_id):
+            bear_mark(home.marks, context.run_id)
+        return Store(home, tables, Patience(PATIENCE_SECONDS), views)
 
     return store
