@@ -6,6 +6,7 @@ windows that it serves are built, or its entities are read. Then dumps that are
 no longer needed are removed.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -51,6 +52,9 @@ GENERATIONS_JOB = "generate_answers"
 LINKERS_JOB = "link_mentions"
 RESULTS_JOB = "compare_models"
 _ASKED = ".dagster/tempkb_asked"
+# Runs a day that fail for the same reason, and seconds between them; what has died Dagster tries again by itself, at
+# once and as often (`max_retries` in `dagster.yaml`).
+_TRIES, _PAUSE = 5, 60
 # Dagster's words, in an event before that of the failure, and in the latter if nothing else is said of it.
 _KILLED = "terminated by signal"
 _FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
@@ -81,7 +85,6 @@ _CRON = {
     Granularity.QUARTER: "0 6 8 1,4,7,10 *",
     Granularity.YEAR: "0 6 8 1 *",
 }
-_TEXTS = (PAGE_TEXTS.name, PAGE_LINKS.name)
 _GOING_ON = [dg.DagsterRunStatus(status) for status in GOING_ON]
 
 AGE_CHECK, AGE_SENSOR = "newest_window_is_recent", "age_of_windows"
@@ -215,7 +218,8 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
             name=AGE_SENSOR,
             minimum_interval_seconds=3600,
             default_status=dg.DefaultSensorStatus.RUNNING,
-            description=f"Tells the check {AGE_CHECK} once a day how old the newest window is. Asks for no run.",
+            description=f"Tells the check {AGE_CHECK} once a day how old the newest window is. Ends dead "
+            "runs. Asks for no run.",
         )(_of_store(tell_age)),
         # Scoring may take days of a GPU, so that a person switches it on; the setting `automation` does not.
         dg.sensor(
@@ -285,33 +289,49 @@ def now() -> datetime:
 def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunRequest], str]:
     """Return the runs that are due: dumps to register, windows to build, entities to read.
 
-    Each is requested at most once a day, by whichever sensor, so that a run that fails is tried again the next day.
+    Each is requested once a day, by whichever sensor, and again while its runs fail.
 
     Returns:
         the requests; and a message for the case that there is none.
     """
-    day = now().date()
     end_dead_runs(instance, store.home)
-    due, said = _due(store, day)
+    due, said = _due(store, now().date())
+    if vanished := _vanished(store, instance, due):
+        said += f" Asked for, but neither here nor in the mirror any more: {', '.join(vanished)}."
+    asked = _wanted(store, due)
+    tries = [_next_try(instance, one) for one in asked]
+    new = [one for one, _ in tries if one is not None]
+    if asked and not new:
+        said = f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"
+        said = ". ".join([said, *(why for _, why in tries if why)])
+    return new, said
+
+
+def waiting(store: Store, instance: dg.DagsterInstance) -> list[str]:
+    """Say of each thing that is due here and whose runs have failed today how often, why, and what to type."""
+    asked = _wanted(store, due_dumps(store, now().date(), from_mirror=False))
+    return [why for one in asked if (why := _next_try(instance, one)[1])]
+
+
+def _wanted(store: Store, due: Sequence[Due]) -> list[dg.RunRequest]:
+    """Return the requests of all that is due, whether or not it was asked for."""
+    day = now().date()
     arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
     # Items go first: what follows from them would be made anew by them.
     unlinked = unlinked_windows(store)
     stale = [window for window in stale_windows(store) if window not in unlinked]
-    asked += [_of_windows(stretch, day, derived=True) for stretch in stretches(stale)]
-    asked += [_of_items(stretch, day) for stretch in stretches(unlinked)]
-    for one in due:
-        if not is_ready(store, one):
-            continue
-        asked += [_of_windows(stretch, day) for stretch in stretches(one.windows)]
+    derived = [dg.AssetKey(name) for name in (PAGE_TEXTS.name, PAGE_LINKS.name, *WRITERS)]
+    asked += [_of_windows(stretch, day, "mentions", asset_selection=derived) for stretch in stretches(stale)]
+    items = {"run_config": ONLY_ITEMS, "asset_selection": [dg.AssetKey(STABLE_SNAPSHOTS.name)]}
+    asked += [_of_windows(stretch, day, "items", **items) for stretch in stretches(unlinked)]
+    listed = {"ops": {"revisions": {"config": {"only_listed": True}}}}
+    for one in (one for one in due if is_ready(store, one)):
+        of_dump = f"of {one.dump.dump_id}"
+        asked += [_of_windows(stretch, day, of_dump, run_config=listed) for stretch in stretches(one.windows)]
         if one.dump.entities:
             asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id, day))
-    if vanished := _vanished(store, instance, due):
-        said += f" Asked for, but neither here nor in the mirror any more: {', '.join(vanished)}."
-    new = [one for one in asked if not _is_going_on(instance, one) and not _was_asked(instance, one)]
-    if asked and not new:
-        said = f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"
-    return new, said
+    return asked
 
 
 def _due(store: Store, day: date) -> tuple[list[Due], str]:
@@ -337,25 +357,12 @@ def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:
     return dg.RunRequest(asked, job_name=job, partition_key=key, tags={CHAINED: "yes", _ASKED: asked})
 
 
-def _of_windows(stretch: Sequence[Window], day: date, *, derived: bool = False) -> dg.RunRequest:
-    """Return a request to build windows from their dump, or only the tables that follow from texts that were read."""
+def _of_windows(stretch: Sequence[Window], day: date, what: str, **how: Any) -> dg.RunRequest:
+    """Return a request to do something with windows, in a way that Dagster is told: configuration, assets."""
     first, last = stretch[0].key, stretch[-1].key
-    asked = f"{WINDOWS_JOB} {first}..{last}{' mentions' if derived else ''} {day}"
+    asked = f"{WINDOWS_JOB} {first}..{last} {what} {day}"
     tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
-    if derived:
-        keys = [dg.AssetKey(name) for name in (*_TEXTS, *WRITERS)]
-        return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, asset_selection=keys)
-    config = {"ops": {"revisions": {"config": {"only_listed": True}}}}
-    return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=config)
-
-
-def _of_items(stretch: Sequence[Window], day: date) -> dg.RunRequest:
-    """Return a request to update the Wikidata items of windows; tables that follow are stale then, and come next."""
-    first, last = stretch[0].key, stretch[-1].key
-    asked = f"{WINDOWS_JOB} {first}..{last} items {day}"
-    tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
-    keys = [dg.AssetKey(STABLE_SNAPSHOTS.name)]
-    return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=ONLY_ITEMS, asset_selection=keys)
+    return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, **how)
 
 
 def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
@@ -371,9 +378,23 @@ def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
     )
 
 
-def _was_asked(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
-    """Return True if another sensor has requested the same today; run keys are compared within one sensor only."""
-    return instance.get_runs_count(dg.RunsFilter(tags={_ASKED: request.tags[_ASKED]})) > 0
+def _next_try(instance: dg.DagsterInstance, request: dg.RunRequest) -> tuple[dg.RunRequest | None, str]:
+    """Return a request as it is to be made now, None if it is not; and how its runs of today have failed, if they have.
+
+    They are known by a tag, whichever sensor asked for them: run keys are compared within one sensor only.
+    """
+    records = instance.get_run_records(dg.RunsFilter(tags={_ASKED: request.tags[_ASKED]}))
+    runs = [record.dagster_run for record in records]
+    is_open = all(run.status is dg.DagsterRunStatus.FAILURE for run in runs) and not _is_going_on(instance, request)
+    if not (is_open and runs):
+        return request if is_open else None, ""
+    reasons = [failure_in_words(instance, run).replace(run.run_id, "") for run in runs]
+    n, fetch = reasons.count(reasons[0]), "tempkb fetch && " if load_home().settings.mirror else ""
+    said = f"{request.run_key}: failed {n} of {_TRIES} times: {reasons[0]}; at once: {fetch}tempkb build"
+    if n >= _TRIES or time.time() - (records[0].end_time or 0) < _PAUSE:
+        return None, said
+    tags = {**request.tags, "tempkb/failed_before": said}
+    return request.with_replaced_attrs(run_key=f"{request.run_key} {len(runs)}", tags=tags), said
 
 
 def _result(asked: Sequence[dg.RunRequest], said: str) -> dg.SensorResult | dg.SkipReason:
@@ -390,6 +411,7 @@ def new_dumps(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorRes
 
 def tell_age(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult | dg.SkipReason:
     """Report the age of the newest window, once for each day and each window that is the newest."""
+    end_dead_runs(context.instance, store.home)
     verdict = age_of_windows(store, now().date())
     if verdict is None:
         return dg.SkipReason("No window is built.")
@@ -494,29 +516,21 @@ def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
         "job": run.job_name,
         "home": str(load_home().path),
         "partition": run.tags.get("dagster/partition") or run.tags.get(_FIRST, ""),
-        "message": failure_in_words(context),
+        "message": failure_in_words(context.instance, run),
     }
     context.log.info(call_hook(hook, failure))
     return None
 
 
-def failure_in_words(context: dg.RunFailureSensorContext) -> str:
+def failure_in_words(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     """Return what went wrong in a run: the innermost error of each step that failed, else how its process ended."""
-    steps = [event.step_failure_data.error for event in context.get_step_failure_events()]
-    return "; ".join(innermost(error) for error in steps if error) or _end_in_words(context)
-
-
-def _end_in_words(context: dg.RunFailureSensorContext) -> str:
-    """Return how a run ended of which no step failed; the event of its failure may not say why Dagster ended it."""
-    run_id = context.dagster_run.run_id
-    events = context.instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT).records
-    ends = [
-        event.event_log_entry.dagster_event.message or "" for event in events if event.event_log_entry.dagster_event
-    ]
-    killed = [message for message in ends if _KILLED in message]
-    if killed:
-        return killed[-1]
-    said = str(context.failure_event.message)
-    if said != _FROM_OUTSIDE:
-        return said
-    return f"the run's process ended (killed, or out of memory); the log of run {run_id} has more"
+    kinds = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.ENGINE_EVENT, dg.DagsterEventType.RUN_FAILURE}
+    events = [entry.get_dagster_event() for entry in instance.all_logs(run.run_id, of_type=kinds)]
+    steps = [event.step_failure_data.error for event in events if event.is_step_failure]
+    if any(steps):
+        return "; ".join(innermost(error) for error in steps if error)
+    # The event of its failure may not say why Dagster ended it, but one before it.
+    ends = [event.message or "" for event in events if event.is_run_failure or _KILLED in (event.message or "")]
+    if ends and ends[0] != _FROM_OUTSIDE:
+        return ends[0]
+    return f"the run's process ended (killed, or out of memory); the log of run {run.run_id} has more"

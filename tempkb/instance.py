@@ -14,6 +14,7 @@ import signal
 import socket
 import sqlite3
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,13 +51,15 @@ nux:
   enabled: false
 run_monitoring:
   enabled: true
+run_retries:
+  enabled: true
+  max_retries: 4
+  retry_on_asset_or_op_failure: false
 concurrency:
   runs:
     max_concurrent_runs: 1
 """
 
-COMMANDS, COMMAND_TAG = "commands", ".dagster/tempkb_command"
-"""A run of a command bears, as a tag that the UI hides, the name of a lock that the command holds while it lives."""
 GOING_ON = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
 """Dagster's names of the statuses of runs that wait or are under way."""
 
@@ -74,6 +77,9 @@ _MARK = "whole"
 _MAKING = 120.0
 # Seconds for which a storage that looks broken may be one that another Dagster is making at this moment.
 _MOMENT = 3.0
+# Seconds in which a run that Dagster calls started surely has its mark.
+_BEGINNING = 60.0
+_KILLED = "The process of this run was killed, or the machine stopped. If it was a command, type it again; it goes on."
 
 
 @contextlib.contextmanager
@@ -100,26 +106,33 @@ def dagster_at(home: Home) -> Iterator[Any]:
         raise _refused(home, error) from error
 
 
-def end_dead_runs(instance: Any, home: Home) -> list[str]:
-    """Report runs of commands that were killed as failed, and return their ids.
+def end_dead_runs(instance: Any, home: Home) -> None:
+    """Report runs on which no process works any more as failed.
 
-    Nobody else does: to Dagster such a run goes on for ever, and whoever asks for the same waits for it.
+    Unless the process died alone, nobody else does: to Dagster such a run goes on for ever, and whoever asks for the
+    same waits for it, as all that is queued does.
     """
-    dead = [
-        run
-        for run in runs_going_on(instance)
-        if COMMAND_TAG in run.tags and not is_alive(home.dagster / COMMANDS, run.tags[COMMAND_TAG])
-    ]
-    for run in dead:
-        instance.report_run_failed(run, "The command that began this run was killed. Type it again; it goes on.")
-    return [run.run_id for run in dead]
+    dead = {one.dagster_run.run_id for one in runs_going_on(instance) if _is_dead(home.marks, one)}
+    # Asked again, since a run that has just ended has no living process either.
+    for one in runs_going_on(instance) if dead else ():
+        if one.dagster_run.run_id in dead:
+            instance.report_run_failed(one.dagster_run, _KILLED)
+    for path in home.marks.glob("[!.]*"):
+        is_alive(home.marks, path.name)
+
+
+def _is_dead(marks: Path, record: Any) -> bool:
+    """Is the mark of a run nobody's? One without a mark still waits, or has perhaps just begun."""
+    run_id = record.dagster_run.run_id
+    has_begun = bool(record.start_time) and time.time() - record.start_time > _BEGINNING
+    return (has_begun or (marks / run_id).exists()) and not is_alive(marks, run_id)
 
 
 def runs_going_on(instance: Any) -> Any:
-    """Return the runs that wait or are under way."""
+    """Return the records of the runs that wait or are under way."""
     import dagster as dg
 
-    return instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus(status) for status in GOING_ON]))
+    return instance.get_run_records(dg.RunsFilter(statuses=[dg.DagsterRunStatus(status) for status in GOING_ON]))
 
 
 def prepare_dagster(home: Home) -> None:

@@ -306,6 +306,11 @@ class Home:
         """Folder of Dagster's storage."""
         return self.path / "dagster"
 
+    @property
+    def marks(self) -> Path:
+        """Folder of the marks of processes that live; each has the id of the run that the process works on."""
+        return self.dagster / "commands"
+
     def owns(self, path: Path) -> bool:
         """Is a path, which need not exist, one of the files that tempkb keeps in this home, or of its settings?"""
         folders = [self.lake, self.dumps, self.dagster, self.checkpoints, self.linkers]

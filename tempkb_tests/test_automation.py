@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import re
 import shutil
 import sys
@@ -13,10 +14,10 @@ import pytest
 from tempkb.dumps import fetching
 from tempkb.dumps.http import Manners
 from tempkb.errors import SettingsError, SourceError
-from tempkb.instance import COMMAND_TAG, COMMANDS, end_dead_runs
+from tempkb.instance import dagster_at
 from tempkb.partitions import CHAINED
 from tempkb.settings import load_home
-from tempkb.store.locks import alive_mark
+from tempkb.store.locks import bear_mark
 from tempkb.windows import Granularity, windows_until
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
@@ -241,11 +242,10 @@ def test_of_a_killed_run_the_hook_hears_how_it_ended(automation, instance, event
     run = instance.create_run_for_job(dg.GraphDefinition("killed").to_job())
     for message in events:
         instance.report_engine_event(message, run)
-    failed = instance.report_run_failed(run, said)
-    context = dg.build_run_status_sensor_context(
-        sensor_name="failed_runs", dagster_instance=instance, dagster_run=run, dagster_event=failed
-    ).for_run_failure()
-    assert automation.failure_in_words(context) == told.format(run_id=run.run_id)
+    instance.report_run_failed(run, said)
+    # What Dagster adds when it tries the run again.
+    instance.report_engine_event("Retrying the run", run)
+    assert automation.failure_in_words(instance, run) == told.format(run_id=run.run_id)
 
 
 @pytest.mark.slow
@@ -273,8 +273,8 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
         assert result.success
         assert open_store().read("dump_files", dump_id=DUMP).num_rows == 5
         second = tick(automation, instance, open_store())
-        # Its tables `pages` and `namespaces` are made by the rest of the job; to the sensor it is registered.
-        assert asked(second) == [("register_dump", WIKIDATA), ("build_windows", "2021-01-01..2023-10-01")]
+        # Its tables `pages` and `namespaces` are made by the rest of the job.
+        assert sorted(asked(second)) == [("register_dump", DUMP), ("register_dump", WIKIDATA)]
         monkeypatch.setattr(automation, "now", lambda: datetime(2024, 2, 11, tzinfo=UTC))
         third = tick(automation, instance, open_store())
         assert asked(third) == asked(second), "what was not done is asked for again the next day"
@@ -349,22 +349,83 @@ def test_windows_that_are_being_built_are_not_asked_for_again(registered, automa
     assert asked(result) == [("read_wikidata", WIKIDATA)]
 
 
-def test_what_failed_is_asked_for_once_a_day_by_whichever_sensor(registered, automation, instance, monkeypatch):
-    _, store = registered
-    first = after(automation.after_registration, instance, store, "register_dump", {automation.CHAINED: "yes"})
-    for number, request in enumerate(first.run_requests):
-        run = dg.DagsterRun(
-            run_id=f"00000000-0000-0000-0000-{number:012}",
-            job_name=request.job_name,
-            tags=dict(request.tags),
-            status=dg.DagsterRunStatus.FAILURE,
-        )
-        instance.add_run(run)
-    again = tick(automation, instance, store)
-    assert isinstance(again, dg.SkipReason)
-    assert "asked for today: build_windows 2021-01-01..2023-10-01 2024-02-10" in again.skip_message
+def failed(instance, request, why):
+    """A run of a request that has failed, for a reason."""
+    run = dg.DagsterRun(job_name=request.job_name, tags=dict(request.tags), status=dg.DagsterRunStatus.STARTED)
+    instance.report_run_failed(instance.run_storage.add_run(run), f"{why}; its id is {run.run_id}")
+
+
+def test_what_fails_is_asked_for_at_each_tick_five_times_a_day_for_the_same_reason(
+    registered, automation, instance, monkeypatch
+):
+    home, store = registered
+    monkeypatch.setattr(automation, "_PAUSE", 0)
+    reasons = ["killed"] * 3 + ["the disk is full"] + ["killed"] * 2
+    keys = set()
+    for n, why in enumerate(reasons):
+        requests = {one.job_name: one for one in tick(automation, instance, store).run_requests}
+        assert asked(list(requests.values())) == [
+            ("build_windows", "2021-01-01..2023-10-01"),
+            ("read_wikidata", WIKIDATA),
+        ]
+        keys |= {one.run_key for one in requests.values()}
+        assert len(keys) == 2 * (n + 1), "or Dagster would start no second run"
+        for request in requests.values():
+            failed(instance, request, why)
+    # Five times "killed", and something else between.
+    said = tick(automation, instance, store).skip_message
+    name = f"build_windows 2021-01-01..2023-10-01 of {DUMP} 2024-02-10"
+    assert f"{name}: failed 5 of 5 times: killed; its id is ; at once: tempkb build" in said
+    assert f"read_wikidata {WIKIDATA} 2024-02-10: failed 5 of 5 times: killed" in said
     monkeypatch.setattr(automation, "now", lambda: datetime(2024, 2, 11, tzinfo=UTC))
-    assert asked(tick(automation, instance, store)) == asked(first)
+    assert len(asked(tick(automation, instance, store))) == 2, "the next day"
+
+
+def test_a_run_bears_how_those_before_it_failed_and_dagster_itself_comes_first(
+    registered, automation, instance, monkeypatch
+):
+    _, store = registered
+    first = tick(automation, instance, store).run_requests[0]
+    failed(instance, first, "killed")
+    said = tick(automation, instance, store)
+    assert asked(said) == [("read_wikidata", WIKIDATA)], "Dagster tries what has died again within seconds"
+    monkeypatch.setattr(automation, "_PAUSE", 0)
+    again = tick(automation, instance, store).run_requests[0]
+    assert again.run_key != first.run_key
+    assert again.tags["tempkb/failed_before"].startswith(f"{first.run_key}: failed 1 of 5 times: killed")
+
+
+@pytest.mark.parametrize("status", ["SUCCESS", "CANCELED"])
+def test_what_ended_otherwise_is_not_asked_for_again_that_day(registered, automation, instance, status):
+    """A run may find that there is nothing to do, and a person may have ended it."""
+    _, store = registered
+    for request in tick(automation, instance, store).run_requests:
+        run = dg.DagsterRun(job_name=request.job_name, tags=dict(request.tags), status=dg.DagsterRunStatus(status))
+        instance.run_storage.add_run(run)
+    assert "asked for today: build_windows" in tick(automation, instance, store).skip_message
+
+
+@pytest.mark.parametrize("table", ["dump_files", "pages", "namespaces"])
+def test_a_dump_of_which_something_is_not_written_down_is_not_registered(registered, automation, instance, table):
+    """A kill falls between any two of them; windows cannot be built without."""
+    _, store = registered
+    store.lake.remove(table, DUMP)
+    assert asked(tick(automation, instance, open_store())) == [("register_dump", DUMP), ("read_wikidata", WIKIDATA)]
+
+
+def test_status_says_what_waits_why_how_often_it_was_tried_and_what_to_type(registered, automation):
+    home, store = registered
+    assert "waits:" not in run_tempkb(home, "status").stdout
+    today = datetime.now(UTC).date()
+    with dagster_at(store.home) as instance:
+        for job, key in (("build_windows", f"2021-01-01..2023-10-01 of {DUMP}"), ("read_wikidata", WIKIDATA)):
+            asked_for = dg.RunRequest(job_name=job, tags={".dagster/tempkb_asked": f"{job} {key} {today}"})
+            for _ in range(2):
+                failed(instance, asked_for, "no room")
+    said = run_tempkb(home, "status").stdout
+    assert f"waits: read_wikidata {WIKIDATA} {today}: failed 2 of 5 times: no room" in said
+    assert f"waits: build_windows 2021-01-01..2023-10-01 of {DUMP} {today}: failed 2 of 5 times: no room" in said
+    assert f"at once: TEMPKB_HOME={home} tempkb build" in said
 
 
 @pytest.mark.slow
@@ -411,29 +472,17 @@ def test_a_new_cleaner_asks_for_mentions_but_for_no_dump(demo_home, home_folder,
     }
 
 
-def test_a_run_whose_command_was_killed_is_told_as_failed_and_keeps_nobody_waiting(home_folder, automation, instance):
-    commands = load_home().dagster / COMMANDS
-    window = {"dagster/asset_partition_range_start": "2021-01-01", "dagster/asset_partition_range_end": "2021-01-01"}
-
-    def run_of(mark):
-        run = dg.DagsterRun(
-            automation.WINDOWS_JOB, status=dg.DagsterRunStatus.STARTED, tags={**window, COMMAND_TAG: mark}
-        )
-        return instance.run_storage.add_run(run).run_id
-
-    request = dg.RunRequest("x", job_name=automation.WINDOWS_JOB, tags=window)
-    with alive_mark(commands) as mark:
-        living = run_of(mark)
-        # What a process that is killed leaves: a file that nobody holds.
-        (commands / "dead").touch()
-        dead = run_of("dead")
-        assert end_dead_runs(instance, load_home()) == [dead]
-        assert instance.get_run_by_id(dead).status == dg.DagsterRunStatus.FAILURE
-        assert instance.get_run_by_id(living).status == dg.DagsterRunStatus.STARTED
-        assert automation._is_going_on(instance, request)
-        assert [path.name for path in commands.iterdir()] == [mark]
-    assert end_dead_runs(instance, load_home()) == [living]
-    assert not automation._is_going_on(instance, request)
+def test_a_dead_run_keeps_nobody_waiting_from_the_next_tick_on(registered, automation, instance):
+    """Whether a command or the daemon began it."""
+    _, store = registered
+    window = {"dagster/asset_partition_range_start": "2021-01-01", "dagster/asset_partition_range_end": "2023-10-01"}
+    run = dg.DagsterRun(automation.WINDOWS_JOB, status=dg.DagsterRunStatus.STARTED, tags=window)
+    instance.run_storage.add_run(run)
+    mark = bear_mark(store.home.marks, run.run_id)
+    assert asked(tick(automation, instance, store)) == [("read_wikidata", WIKIDATA)]
+    os.close(mark)
+    assert ("build_windows", "2021-01-01..2023-10-01") in asked(tick(automation, instance, store))
+    assert instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.FAILURE
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,11 @@ import shutil
 import signal
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
@@ -20,10 +24,12 @@ from tempkb.benchmarks.register import write_entry
 from tempkb.cli import main
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
-from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, flaw_of, prepare_dagster, serve_ui
+from tempkb.instance import dagster_at, end_dead_runs, flaw_of, prepare_dagster, serve_ui
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
+from tempkb.store.locks import is_alive
 from tempkb.store.store import Store
+from tempkb_tests.conftest import run_script
 from tempkb_tests.killed import KilledError
 
 RUNS, EVENTS, SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
@@ -203,17 +209,91 @@ def test_a_torn_log_of_a_run_is_that_runs_alone(home):
     assert known_to_dagster(home) == (1, ["testwiki-20200101", "testwiki-20230101"], [])
 
 
-def test_the_run_of_a_killed_command_has_failed_for_whatever_command_comes_next(home):
-    """Killed behind its last table: the same command finds nothing to do then, and begins no run of its own."""
-    import dagster as dg
+def added(one, begun=None):
+    """A run that began so many seconds ago, or waits; its id."""
+    run = one.run_storage.add_run(dg.DagsterRun("build_windows"))
+    if begun is not None:
+        told = dg.DagsterEvent("PIPELINE_START", job_name="build_windows")
+        one.run_storage.handle_run_event(run.run_id, told, datetime.fromtimestamp(time.time() - begun, UTC))
+    return run.run_id
 
+
+# A process that marks itself as alive, says so, and waits to be killed.
+BEARER = """
+import sys, time
+from pathlib import Path
+from tempkb.store.locks import bear_mark
+bear_mark(Path(sys.argv[1]), sys.argv[2])
+print("borne", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_run_has_failed_once_no_process_works_on_it_and_not_before(home):
+    """Whoever began it. Behind its last table a command that is typed again finds nothing to do, and begins no run."""
     with dagster_at(home) as one:
-        (home.dagster / COMMANDS).mkdir()
-        (home.dagster / COMMANDS / "dead").touch()
-        run = dg.DagsterRun("build_windows", status=dg.DagsterRunStatus.STARTED, tags={COMMAND_TAG: "dead"})
-        one.run_storage.add_run(run)
+        worked_on = added(one, begun=7200)
+        process = subprocess.Popen(
+            [sys.executable, "-c", BEARER, str(home.marks), worked_on], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout.readline() == "borne\n"
+        just_begun = added(one, begun=5)
+        lost_its_mark = added(one, begun=7200)
+        waits = added(one)
+
+        def going_on():
+            end_dead_runs(one, home)
+            known = {worked_on, just_begun, lost_its_mark, waits}
+            return {run.run_id for run in one.get_runs() if not run.is_finished} & known
+
+        assert going_on() == {worked_on, just_begun, waits}
+        process.kill()
+        process.wait()
+        assert (home.marks / worked_on).exists()
     with dagster_at(home) as one:
-        assert one.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.FAILURE
+        assert one.get_run_by_id(worked_on).status == dg.DagsterRunStatus.FAILURE
+        (failure,) = one.all_logs(worked_on, of_type=dg.DagsterEventType.RUN_FAILURE)
+        assert "was killed, or the machine stopped" in failure.dagster_event.message
+        assert going_on() == {just_begun, waits}
+    assert list(home.marks.iterdir()) == []
+
+
+def test_a_run_that_ends_while_one_looks_is_left_as_it_ended(home, monkeypatch):
+    with dagster_at(home) as one:
+        run_id = added(one, begun=7200)
+
+        def end(folder, mark):
+            told = dg.DagsterEvent("PIPELINE_SUCCESS", job_name="build_windows")
+            one.run_storage.handle_run_event(run_id, told)
+            return False
+
+        monkeypatch.setattr(instance, "is_alive", end)
+        end_dead_runs(one, home)
+        assert one.get_run_by_id(run_id).status == dg.DagsterRunStatus.SUCCESS
+        assert one.all_logs(run_id, of_type=dg.DagsterEventType.RUN_FAILURE) == []
+
+
+def test_the_process_of_a_run_bears_its_mark_until_it_ends(home):
+    """As the daemon starts it; what it does last is to say how the run ended, when its resources are gone."""
+    script = """
+import dagster as dg
+from tempkb.settings import load_home
+from tempkb.store.locks import is_alive
+from tempkb.store.resource import store_resource
+@dg.op(required_resource_keys={"store"})
+def work(context):
+    assert is_alive(load_home().marks, context.run_id)
+@dg.job(resource_defs={"store": store_resource([], [])})
+def job():
+    work()
+done = job.execute_in_process()
+assert is_alive(load_home().marks, done.run_id)
+print(done.run_id)
+"""
+    done = run_script(script)
+    (run_id,) = done.stdout.split()
+    assert (home.marks / run_id).exists()
+    assert not is_alive(home.marks, run_id)
 
 
 def tables_of(path):

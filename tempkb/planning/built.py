@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from tempkb.dumps.catalogue import Dump
-from tempkb.dumps.tables import DUMP_FILES, PAGES
+from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.mentions.building import WRITERS, are_current
 from tempkb.revisions.building import ALL
 from tempkb.revisions.losses import rests_on_lost
@@ -55,11 +55,14 @@ def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:
 
 
 def is_registered(store: Store, dump: Dump) -> bool:
-    """Are the dump's files written down as they are now, and its pages, if any, by today's declaration?"""
-    if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
+    """Are the dump's files written down as they are now, with its namespaces, and its pages by today's declaration?
+
+    The run that registers it may have been killed between any two of these.
+    """
+    files, pages, names = (store.lake.current(one.name, dump.dump_id) for one in (DUMP_FILES, PAGES, NAMESPACES))
+    if files is None or (dump.history and names is None):
         return False
-    pages = store.lake.current(PAGES.name, dump.dump_id)
-    if pages is not None and dump.table("page") and not pages.fits(PAGES):
+    if dump.table("page") and (pages is None or not pages.fits(PAGES)):
         return False
     written = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
     return {row["file_name"]: row["size_bytes"] for row in written} == {

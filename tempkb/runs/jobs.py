@@ -6,7 +6,9 @@ commands such as `tempkb gc` need only words from here: it is imported where a
 job runs.
 """
 
+import os
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,11 +19,11 @@ from tempkb.api import open_store
 from tempkb.engine import progress
 from tempkb.errors import StoredDamageError
 from tempkb.failures import innermost
-from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, end_dead_runs, runs_going_on
+from tempkb.instance import dagster_at, end_dead_runs, runs_going_on
 from tempkb.settings import TYPED_TAG, Home, at_home, load_home
 from tempkb.store.damage import Mended
 from tempkb.store.database import set_aside_in_words as database_in_words
-from tempkb.store.locks import LockTimeoutError, alive_mark
+from tempkb.store.locks import LockTimeoutError, bear_mark
 from tempkb.store.visible import visible
 from tempkb.wording import shortened
 
@@ -106,20 +108,22 @@ def run_job(
     from tempkb.automation import WINDOWS_JOB
     from tempkb.definitions import defs
 
-    home, tags = load_home(), {}
+    # Whoever typed the command types it again.
+    run_id, tags = str(uuid.uuid4()), {"dagster/max_retries": "0"}
     if keys and job_name == WINDOWS_JOB:
-        tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
+        tags |= {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
     elif keys:
         instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with progress.on_terminal(), alive_mark(home.dagster / COMMANDS) as mark:
+    with progress.on_terminal(), os.fdopen(bear_mark(load_home().marks, run_id)):
         result = defs.resolve_job_def(job_name).execute_in_process(
             instance=instance,
             run_config={**config, **quiet},
             asset_selection=[dg.AssetKey(name) for name in selection] or None,
             raise_on_error=False,
             partition_key=keys[0] if keys and job_name != WINDOWS_JOB else None,
-            tags={**tags, COMMAND_TAG: mark, **_typed()},
+            run_id=run_id,
+            tags={**tags, **_typed()},
         )
     summary.run_ids.append(result.run_id)
     if any(event.is_step_failure and _is_interrupt(event) for event in result.all_events):
@@ -210,7 +214,7 @@ def forget_partitions(home: Home, keys: Mapping[str, Sequence[str]]) -> None:
 def _is_used(instance: Any, home: Home, key: str) -> bool:
     """Is a run of a partition under way? Without its key in Dagster it would end without what it has done."""
     end_dead_runs(instance, home)
-    return any(run.tags.get("dagster/partition") == key for run in runs_going_on(instance))
+    return any(one.dagster_run.tags.get("dagster/partition") == key for one in runs_going_on(instance))
 
 
 def _partition_set(job_name: str) -> str:

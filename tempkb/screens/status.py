@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
-from tempkb.errors import StoredDamageError
+from tempkb.dumps.tables import NAMESPACES
+from tempkb.errors import StoredDamageError, TempkbError
 from tempkb.linking.known import known_linkers
 from tempkb.linking.mending import gone_in_words, is_gone, mend_in_words
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
@@ -31,7 +32,7 @@ from tempkb.store.opening import DatabaseFileError
 from tempkb.store.store import Store, is_of_present_code
 from tempkb.store.tables import Family
 from tempkb.wikidata.scope import is_made_with, settings_of
-from tempkb.wikidata.tables import LATE_EDITS
+from tempkb.wikidata.tables import FACTS, LATE_EDITS
 from tempkb.windows import window_of_key, windows_until
 from tempkb.wording import counted
 
@@ -118,11 +119,27 @@ def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Se
             "with them; to remove them: tempkb gc"
         )
     _print_releases(home)
-    _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
+    is_served = _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
+    read = {one.partition for name in (NAMESPACES.name, FACTS.name) for one in versions[name]}
+    if home.dagster.exists() and (is_served or any(dump.dump_id not in read for dump in dumps)):
+        _print_waiting(home)
 
 
-def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> None:
-    """Print the windows that a dump serves and that are not built, and why dumps that would serve any are not taken."""
+def _print_waiting(home: Home) -> None:
+    """Print what the automation has tried in vain today; Dagster takes long to import."""
+    from tempkb.automation import waiting
+    from tempkb.instance import dagster_at
+
+    try:
+        with dagster_at(home) as instance:
+            for line in waiting(open_store(), instance):
+                say(f"waits: {line}")
+    except TempkbError as error:
+        say(f"It is not known what waits: {error}")
+
+
+def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> bool:
+    """Print the windows that a dump serves and that are not built, if any, and why other dumps are not taken."""
     settings = store.home.settings
     ended = windows_until(settings.first_window, datetime.now(UTC).date(), settings.granularity)
     missing = [window for window in ended if window.key not in built]
@@ -140,6 +157,7 @@ def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) 
             f"windows that have ended and that no dump here serves: {which}; what the mirror has of them, and why "
             "it is not taken: tempkb plan"
         )
+    return bool(served)
 
 
 def _print_stale(store: Store, stale: Collection[tuple[str, str]], dumps: Sequence[Dump]) -> None:

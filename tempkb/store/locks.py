@@ -5,7 +5,6 @@ import fcntl
 import os
 import random
 import time
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,21 +85,19 @@ def passing_lock(path: Path, held: str) -> Iterator[None]:
                 return
 
 
-@contextlib.contextmanager
-def alive_mark(folder: Path) -> Iterator[str]:
-    """Give a name by which others can find out whether this process is alive, inside the block."""
+def bear_mark(folder: Path, mark: str) -> int:
+    """Show under a name that this process is alive, until it ends or closes the descriptor that is returned."""
     folder.mkdir(parents=True, exist_ok=True)
-    mark = uuid.uuid4().hex
-    path = folder / mark
-    with locked(path):
-        try:
-            yield mark
-        finally:
-            path.unlink(missing_ok=True)
+    draft = folder / f".{mark}"
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT, 0o644)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    # With the lock on it, so that nobody takes it for the mark of a dead process.
+    draft.rename(folder / mark)
+    return descriptor
 
 
 def is_alive(folder: Path, mark: str) -> bool:
-    """Is the process that made a mark alive? If not, the mark is removed."""
+    """Is the process that bears a mark alive? If not, the mark is removed."""
     path = folder / mark
     try:
         with path.open("r+") as handle:

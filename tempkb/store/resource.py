@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from tempkb.settings import load_home
-from tempkb.store.locks import Patience
+from tempkb.store.locks import Patience, bear_mark, is_alive
 from tempkb.store.store import Store
 from tempkb.store.tables import Table, View
 
@@ -18,7 +18,11 @@ def store_resource(tables: Sequence[Table], views: Sequence[View]) -> dg.Resourc
 
     @dg.resource(description="The home's lake and its DuckDB file.")
     def store(context: dg.InitResourceContext) -> Iterator[Store]:
-        store = Store(load_home(), tables, Patience(PATIENCE_SECONDS), views)
+        home = load_home()
+        # Until the process ends, for it has yet to say how the run ended. A command bears the mark already.
+        if context.run_id and not is_alive(home.marks, context.run_id):
+            bear_mark(home.marks, context.run_id)
+        store = Store(home, tables, Patience(PATIENCE_SECONDS), views)
         try:
             yield store
         finally:

@@ -58,12 +58,13 @@ def test_a_key_that_a_run_uses_is_not_forgotten_and_what_would_remove_it_is_refu
     monkeypatch.setattr(jobs, "dagster_at", lambda _home: contextlib.nullcontext(instance))
     monkeypatch.setattr(jobs, "_partition_set", lambda _job: "models")
     # A run that another begins in the UI, which no command keeps alive.
-    instance.get_runs.return_value = [mock.Mock(tags={"dagster/partition": "used"})]
+    run = mock.Mock(run_id="a", tags={"dagster/partition": "used"})
+    instance.get_run_records.return_value = [mock.Mock(dagster_run=run, start_time=None)]
     forget_partition(instance, "j", "used")
     with pytest.raises(LockTimeoutError, match="'used' is in use"):
         forget_partitions(home, {"dumps": [], "models": ["used"]})
     assert not instance.delete_dynamic_partition.called
-    instance.get_runs.return_value = []
+    instance.get_run_records.return_value = []
     forget_partitions(home, {"dumps": [], "models": ["used"]})
     forget_partition(instance, "j", "used")
     assert instance.delete_dynamic_partition.call_args_list == [mock.call("models", "used")] * 2

@@ -43,7 +43,7 @@ def without_dagster():
             except TempkbError as error:
                 summary.failures.append(str(error))
 
-    instance = mock.Mock(**{"get_runs.return_value": []})
+    instance = mock.Mock(**{"get_run_records.return_value": []})
     dagster_at = mock.Mock(side_effect=lambda home: contextlib.nullcontext(instance))
     with mock.patch.object(jobs, "run_job", run_job), mock.patch.object(jobs, "dagster_at", dagster_at):
         yield
