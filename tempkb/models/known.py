@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 def known_models(lake: Lake) -> list[dict[str, Any]]:
     """Return the rows of `models`, sorted by name; a checkpoint inside the home is where the home is now."""
-    rows = declared_rows(lake.files(MODELS.name), MODELS)
-    return [{**row, "checkpoint": located(lake.root.parent, row["checkpoint"])} for row in rows]
+    rows, home = declared_rows(lake.files(MODELS.name), MODELS), lake.root.parent
+    # Of models whose scores were imported no checkpoint is known.
+    return [{**row, "checkpoint": row["checkpoint"] and located(home, row["checkpoint"])} for row in rows]
 
 
 def located(home: Path, checkpoint: str) -> str:
