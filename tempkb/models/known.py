@@ -59,8 +59,9 @@ def said_of(store: "Store", name: str) -> Words:
         if row is None:
             raise
         said = {}
-    if "checkpoint" in said:
-        return {**said, "checkpoint": located(store.home.path, said["checkpoint"])}
+    if said:
+        place = {"checkpoint": located(store.home.path, said["checkpoint"])} if "checkpoint" in said else {}
+        return {**said, **place}
     return words_of_row(row) if row is not None else {}
 
 
