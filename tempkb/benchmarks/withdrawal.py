@@ -94,7 +94,6 @@ def _undo(store: Store, name: str, before: dict[Place, Version]) -> str:
     faults = [fault for version in kept.values() if (fault := _put_back(store, version))]
     # The entry is removed last, because rows without an entry would be taken for those of a new release of that name.
     take_back(store.home, name)
-    store.publish()
     return (
         ". ".join([_restored(store, name, held, kept), *faults]) if stays else f"Nothing was kept of release {name!r}"
     )

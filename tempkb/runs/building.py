@@ -109,7 +109,6 @@ def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
         for table in (DUMP_FILES, PAGES, NAMESPACES):
             store.lake.remove(table.name, dump.dump_id)
         remove_dump(store.home.dumps, dump)
-    store.publish()
 
 
 def _read_wikidata(instance: Any, dumps: Sequence[Dump], work: Work, summary: Summary) -> None:
@@ -148,9 +147,7 @@ def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None
     elif before is not None:
         remember(root, before)
         if described is not None:
-            store = open_store()
-            store.lake.restore(described)
-            store.publish()
+            open_store().lake.restore(described)
     elif is_in_folder:
         remove_dump(root, dump)
     else:
@@ -166,7 +163,6 @@ def _withdraw(instance: Any, dump: Dump) -> None:
     for other, day in dump_dates(store.lake).items():
         if dump.date and day > dump.date:
             write_late_edits(store, other, day)
-    store.publish()
 
 
 def _link_items(instance: Any, work: Work, summary: Summary) -> None:

@@ -22,7 +22,6 @@ from tempkb.failures import innermost
 from tempkb.instance import dagster_at, end_dead_runs, runs_going_on
 from tempkb.settings import TYPED_TAG, Home, at_home, load_home
 from tempkb.store.damage import Mended
-from tempkb.store.database import set_aside_in_words as database_in_words
 from tempkb.store.locks import LockTimeoutError, bear_mark
 from tempkb.store.visible import visible
 from tempkb.wording import shortened
@@ -145,20 +144,29 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
     """Set damaged partitions of the home aside and do some work; do it again where reading has found more damage.
 
     The summary names what was set aside, or, if the work raises, standard error does. What this run has written is
-    whole, so that the rounds end.
+    whole, so that the rounds end. However it ends, it is published then.
     """
     found: list[Mended] = []
     try:
-        return _rounds(work, found)
+        summary = _rounds(work, found)
     except BaseException:
         for one in found:
-            sys.stderr.write(visible(at_home(str(one))) + "\n")
+            _tell(str(one))
         raise
+    finally:
+        publication = open_store().publish()
+        if publication.reason:
+            _tell(f"note: {publication.reason}")
+    summary.notes[:0] = [*map(str, found), *filter(None, (publication.set_aside, *publication.damaged))]
+    return summary
+
+
+def _tell(said: str) -> None:
+    sys.stderr.write(visible(at_home(said)) + "\n")
 
 
 def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
-    before = open_store().database.set_aside_files()
-    found += _set_aside_damaged()
+    found += open_store().set_aside_damaged()
     while True:
         summary, error = Summary(), None
         try:
@@ -166,24 +174,13 @@ def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
         except StoredDamageError as met:
             # Met while it was worked out what there is to do.
             error = met
-        more = _set_aside_damaged()
+        more = open_store().set_aside_damaged()
         found += more
         if more and (error or summary.failures):
             continue
         if error:
             raise error
-        aside = [one for one in open_store().database.set_aside_files() if one not in before]
-        summary.notes[:0] = [*map(str, found), *map(database_in_words, aside)]
         return summary
-
-
-def _set_aside_damaged() -> list[Mended]:
-    store = open_store()
-    mended = store.set_aside_damaged()
-    if mended:
-        # At once, or the views would name files that have moved until something is built.
-        store.publish()
-    return mended
 
 
 def forget_partition(instance: Any, job_name: str, key: str) -> None:

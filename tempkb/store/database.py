@@ -222,7 +222,8 @@ class Database:
         Args:
             patience: for other publications, and for those who write in the file.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._is_begun() and not self._due(_Shown()):
+            return Publication(0, 0)
         try:
             with locked(self.path.with_name(f"{self.path.name}.lock"), patience):
                 aside = self._finish()

@@ -19,10 +19,14 @@ def store_resource(tables: Sequence[Table], views: Sequence[View]) -> dg.Resourc
     @dg.resource(description="The home's lake and its DuckDB file.")
     def store(context: dg.InitResourceContext) -> Iterator[Store]:
         home = load_home()
-        # Until the process ends, for it has yet to say how the run ended. A command bears the mark already.
-        if context.run_id and not is_alive(home.marks, context.run_id):
-            bear_mark(home.marks, context.run_id)
         store = Store(home, tables, Patience(PATIENCE_SECONDS), views)
+        if context.run_id and is_alive(home.marks, context.run_id):
+            # A command bears the mark already, and publishes at its end.
+            yield store
+            return
+        if context.run_id:
+            # Until the process ends, for it has yet to say how the run ended.
+            bear_mark(home.marks, context.run_id)
         try:
             yield store
         finally:

@@ -36,6 +36,8 @@ def home(scored_home, tmp_path_factory):
     """A copy, to which results are written."""
     home = tmp_path_factory.mktemp("results") / "home"
     shutil.copytree(scored_home, home)
+    # So that views over its files may be queried.
+    run_tempkb(home, "publish")
     return home
 
 
@@ -401,6 +403,7 @@ def test_the_table_has_the_figures_of_the_command_for_every_window(home, tmp_pat
 def test_perplexities_pool_entities_of_a_year(scored_home, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(scored_home, home)
+    run_tempkb(home, "publish")
     for name in ("knows", "linking_changes"):
         unknown = run_tempkb(home, "sql", f"FROM {name}", check=False).stderr
         assert f"{name} was not computed yet; compute it from the scores that are there: " in unknown

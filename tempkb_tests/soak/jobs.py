@@ -7,6 +7,7 @@ from pathlib import Path
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.soak import homes
 from tempkb_tests.soak.commands import Commands
+from tempkb_tests.store.ageing import let_a_day_go_by
 
 # The last three windows of a world of eight quarters, so that there are as few as an extension can do with.
 FIRST_WINDOW = "2022-04-01"
@@ -121,6 +122,8 @@ class Homes:
             getattr(self, f"_make_{name}")()
             self.keep(name)
         homes.copy(self._slot / name, self._home)
+        # What was replaced long ago is what `gc` deletes.
+        let_a_day_go_by(self._home / "lake")
 
     def has(self, name: str) -> bool:
         """Is a home kept?"""
