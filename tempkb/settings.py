@@ -220,7 +220,7 @@ class Settings:
         "none",
     )
     duckdb_max_rows: int = _setting(
-        50_000_000,
+        1_000_000,
         values.whole(0),
         "a number of rows, 0 or more",
         "Tables with more rows are views over the lake in the DuckDB file.",

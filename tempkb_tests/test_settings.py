@@ -19,7 +19,7 @@ def test_defaults(home_folder):
     assert settings.granularity is Granularity.QUARTER
     assert settings.first_window == date(2001, 1, 1)
     assert (settings.lookback_days, settings.stability_rule, settings.engine) == (30, "standing", "local")
-    assert settings.duckdb_max_rows == 50_000_000
+    assert settings.duckdb_max_rows == 1_000_000
     assert settings.strict is False
 
 
