@@ -89,6 +89,8 @@ def build(store, release, *numbers, cut="2022-01-01"):
 
 
 def in_duckdb(store, table):
+    # As the command does, or the run, at its end.
+    store.publish()
     with duckdb.connect(str(store.home.database), read_only=True) as connection:
         return connection.execute(f"SELECT release, n FROM {table} ORDER BY ALL").fetchall()
 

@@ -50,6 +50,8 @@ def test_verify_names_a_release_whose_run_was_killed_and_not_each_partition_of_i
     for name in ("mine", "whole"):
         keep(home, create(home, TEMPEL, "small", make_design("small", [date(2022, 1, 1)]), name))
     store = open_store()
+    files = store.tables["dump_files"]
+    store.write(files, "testwiki-20220101", [files.schema.empty_table()], Provenance({}, {}))
     store.publish()
     places = [
         (name, f"{release}.2022-01-01") for release in ("mine", "whole") for name in ("tempel_plans", "tempel_filters")
