@@ -232,14 +232,15 @@ class Database:
                 except DamagedDatabaseError as error:
                     aside = f"{error.found}. {set_aside_in_words(self._move_aside(self.path))}"
                     return replace(self._publish(patience), set_aside=aside)
+                finally:
+                    # Under the lock: without it, the draft is that of another publication.
+                    self._delete(self._draft)
         except (LockTimeoutError, DatabaseFileError) as error:
             reason = str(error)
         except (OSError, duckdb.Error) as error:
             reason = f"{self.path} could not be replaced ({_said(error)}); then: tempkb publish"
             if not isinstance(error, OSError | duckdb.IOException) and not _NO_ROOM.search(reason):
                 raise
-        finally:
-            self._delete(self._draft)
         if no_room := _NO_ROOM.search(reason) is not None:
             reason = "the disk is full; make room, then: tempkb publish"
         return Publication(0, self._count_pending(), reason, no_room=no_room)

@@ -16,7 +16,7 @@ from tempkb.screens.query import run_query
 from tempkb.settings import load_home
 from tempkb.store import database
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import Patience
+from tempkb.store.locks import Patience, locked
 from tempkb.store.opening import DatabaseFileError
 from tempkb.store.store import Store
 from tempkb.store.tables import View
@@ -154,6 +154,18 @@ def test_a_writer_of_the_same_process_is_never_swapped_under_either(published):
         ours.execute("INSERT INTO notes VALUES (9)")
     assert published.publish().left == 0
     assert (ask(path, COUNT), ask(path, NOTES)) == (str(NEW), "[(9,)]")
+
+
+def test_who_waits_in_vain_leaves_the_draft_of_the_publication_at_work(published):
+    path = published.database.path
+    draft = path.with_name(f"{path.name}.draft")
+    with locked(path.with_name(f"{path.name}.lock")):
+        draft.write_bytes(b"of another")
+        publication = Store(load_home(), [TOWNS], Patience(0.1)).publish()
+        assert "is held by another process" in publication.reason
+        assert draft.read_bytes() == b"of another"
+    assert published.publish().left == 0
+    assert not draft.exists()
 
 
 def test_nobody_can_write_in_the_file_while_it_is_replaced(published):
