@@ -482,7 +482,7 @@ def _of_model(store: Store, name: str, mark: str) -> dg.RunRequest:
     """Return a request to score a model; of those with one key, Dagster starts a run for the first only."""
     keys = [dg.AssetKey(PROMPT_SCORES.name)]
     # A model that was removed and added again has no scores any more, though its row may be the same.
-    added = store.lake.pointed_at(MODELS.name, name)
+    added = store.lake.written_at(MODELS.name, name)
     return dg.RunRequest(
         f"{MODELS_JOB} {name} {mark} {added}",
         job_name=MODELS_JOB,

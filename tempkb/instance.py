@@ -25,7 +25,7 @@ from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
 from tempkb.models.tables import MODELS as MODELS_TABLE
 from tempkb.settings import Home, load_home
-from tempkb.store.damage import replace_whole
+from tempkb.store.files import replace_whole
 from tempkb.store.lake import Lake
 from tempkb.store.locks import Patience, is_alive, locked, try_lock
 from tempkb.store.owned import own, remove_tree

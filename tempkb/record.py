@@ -35,8 +35,8 @@ IDENTITY = (
 # What the tables of Wikidata are made with; recorded when the first of them is made.
 OF_WIKIDATA = ("languages", "wikidata_items", "classes")
 SALT = "contributor_salt"
-LAYOUT = 1
-"""How a home's folders and files are laid out. A record without a line `layout` has layout 1."""
+LAYOUT = 2
+"""How a home's folders and files are laid out. A record without a line `layout` is one of layout 1."""
 
 _NAME = "home.toml"
 _HEAD = "# What defines this home; written once by tempkb, with its sum at the end. Another value needs another home."
@@ -63,7 +63,7 @@ def read_record(path: Path) -> dict[str, Any]:
         if copy:
             raise _refused(path, "no such file", copy)
         return {}
-    layout = record.get("layout", LAYOUT)
+    layout = record.pop("layout", 1)
     if layout != LAYOUT:
         raise SettingsError(
             f"home {path}: found layout {layout}, but this version of tempkb expects layout {LAYOUT}; build the home "
@@ -82,7 +82,10 @@ def write_record(path: Path, values: Mapping[str, Any]) -> None:
         path: of the home, which exists.
         values: those of `IDENTITY`.
     """
-    lines = [_HEAD, *_lines({key: values[key] for key in IDENTITY} | {SALT: secrets.token_hex(16)})]
+    lines = [
+        _HEAD,
+        *_lines({"layout": LAYOUT} | {key: values[key] for key in IDENTITY} | {SALT: secrets.token_hex(16)}),
+    ]
     draft = path / f"{_NAME}.{os.getpid()}.draft"
     draft.write_bytes(_summed("\n".join(lines) + "\n"))
     try:

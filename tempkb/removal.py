@@ -24,8 +24,6 @@ from tempkb.linking.tables import LINKERS, LINKING_SCORES, linker_of, parts_of
 from tempkb.linking.tables import drafts_of as linker_drafts_of
 from tempkb.models.tables import MODELS, NAME_PATTERN
 from tempkb.planning.due import due_dumps
-from tempkb.revisions.losses import settle_texts
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import drafts_of, model_of
 from tempkb.store.owned import own_tree, real_folders, remove_tree
 from tempkb.store.said import forget_release, said_names, said_path
@@ -219,8 +217,6 @@ def _remove(store: Store, removal: Removal, forget: Callable[[], None]) -> int:
             drafts.is_finished = True
         for table, partition in removal.partitions:
             store.lake.remove(table, partition)
-    # Texts that these windows lack because of damage need not be read again for them.
-    settle_texts(store, [partition for table, partition in removal.partitions if table == STABLE_SNAPSHOTS.name])
     # The register is changed last: rows without an entry would be taken for those of a new release of that name.
     for name in removal.releases:
         forget_release(store.home.checkpoints, name)

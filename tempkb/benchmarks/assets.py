@@ -15,10 +15,10 @@ from tempkb.benchmarks.releases import create, keep, load
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import TempkbError
 from tempkb.store.assets import sample_of, spec_of, table_of
-from tempkb.store.lake import Version
 from tempkb.store.materialise import CELL, facts_of, facts_of_partitions
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Family, Table
+from tempkb.store.versions import Version
 
 _PARTITIONS = (
     " A partition is a release, made by `tempkb release`. While there is none, Dagster's graph shows 0 partitions in "

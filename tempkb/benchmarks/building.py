@@ -10,8 +10,8 @@ from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.register import partitions_of_release
 from tempkb.benchmarks.releases import AnyRelease
 from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
-from tempkb.store.lake import Version
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 
 def build_release(store: Store, benchmark: Benchmark, release: AnyRelease, log: Log) -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 import tempkb
 from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.source_files import files_of
-from tempkb.store.lake import Version
 from tempkb.store.materialise import escaped
+from tempkb.store.versions import Version
 
 _FRAME = """\
 ---

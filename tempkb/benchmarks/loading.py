@@ -16,11 +16,11 @@ import pyarrow as pa
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.register import partitions_of_release
 from tempkb.benchmarks.releases import AnyRelease
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 
 WINDOWS = "windows"
 """Name of the config that has a split for each window."""

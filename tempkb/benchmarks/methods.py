@@ -15,9 +15,9 @@ from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import Config
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import AnyRelease, Design
-from tempkb.store.lake import Version
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 
 Log = Callable[[str], None]
 Options = Mapping[str, Any]

@@ -9,10 +9,11 @@ from tempkb.benchmarks.methods import Rows, Shows, Versions
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.samples import Sample
 from tempkb.prompts import Prompt
-from tempkb.store.lake import Lake, Version
+from tempkb.store.lake import Lake
 from tempkb.store.memory import asking, view_files
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 
 _CELL = 200
 _MOST_IDS = 20_000
@@ -32,7 +33,7 @@ def are_current(store: Store, prompts: Version | None) -> bool:
     """
     if prompts is None:
         return False
-    for name, made_from in inputs_of(prompts).items():
+    for name, made_from in prompts.inputs.items():
         table, _, partition = name.partition(" ")
         now = store.lake.current(table, partition)
         if now is None or now.version != made_from:

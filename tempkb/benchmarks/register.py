@@ -18,13 +18,14 @@ from typing import Any
 
 from tempkb.errors import ContractError, DesignError
 from tempkb.settings import Home
-from tempkb.store.damage import POINTER, replace_whole
-from tempkb.store.lake import Lake, Version, is_slug
+from tempkb.store.files import replace_whole
+from tempkb.store.lake import POINTER, Lake, is_slug
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.memory import asking
 from tempkb.store.owned import own
 from tempkb.store.quoting import parquet
 from tempkb.store.tables import Family, Table
+from tempkb.store.versions import Version
 
 # What only one program at a time may do with a release: a command, or a step of a run.
 COMMAND, STEP = "command", "step"
@@ -305,7 +306,7 @@ def told_by_table(home: Home, name: str) -> dict[str, Any] | None:
     """Return the requested entry of a release as its row in a table of releases has it; None without a whole row."""
     lake = Lake(home.lake)
     versions = [version for one in home.lake.glob(_TABLES) if (version := lake.current(one.name, name)) is not None]
-    if not versions or versions[0].first_fault(sums=True) is not None:
+    if not versions or versions[0].fault(sums=True) is not None:
         return None
     with asking() as memory:
         found = memory.execute(f"FROM {parquet(versions[0].places())}")

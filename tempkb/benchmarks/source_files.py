@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from tempkb.dumps.tables import PAGES
 from tempkb.revisions.origins import setting_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.lake import Version
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wikidata.tables import TABLES as OF_WIKIDATA
 
 # Whatever else a release is made from, such as mentions and texts, is made from the dumps of the same snapshots.
@@ -29,7 +29,7 @@ def with_files(store: Store, versions: Iterable[Version]) -> dict[str, str]:
 
 def files_of(version: Version) -> dict[str, str]:
     """Return the files from which a version of a release's rows was made, by `<dump>/<file>`."""
-    return {name: digest for name, digest in inputs_of(version).items() if "/" in name}
+    return {name: digest for name, digest in version.inputs.items() if "/" in name}
 
 
 def _files_behind(store: Store, tables: Mapping[str, str]) -> dict[str, str]:
@@ -43,7 +43,7 @@ def _files_behind(store: Store, tables: Mapping[str, str]) -> dict[str, str]:
             found[f"{partition}/"] = ""
             continue
         dump_id = setting_of(version, "dump_id") or partition
-        inputs = inputs_of(version)
+        inputs = version.inputs
         sources = {name: digest for name, digest in inputs.items() if name.partition(" ")[0] in _FOLLOWED}
         found |= {f"{dump_id}/{name}": digest for name, digest in inputs.items() if name not in sources}
         found |= _files_behind(store, sources)

@@ -21,8 +21,8 @@ from tempkb.benchmarks.register import (
     was_built,
 )
 from tempkb.errors import DesignError, StoredDamageError, TempkbError
-from tempkb.store.lake import Version
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 Place = tuple[str, str]  # table and partition
 
@@ -86,11 +86,7 @@ def _undo(store: Store, name: str, before: dict[Place, Version]) -> str:
     is_whole = stays and is_built(store.home, name)
     kept = {place: one for place, one in before.items() if is_whole or place in held}
     for table, partition in _versions(store, name).keys() - kept.keys():
-        if lost := held.get((table, partition)):
-            # The release lacked this partition before the run began, and lacks it again.
-            store.lake.lose_again(table, partition, lost)
-        else:
-            store.lake.remove(table, partition)
+        store.lake.remove(table, partition)
     faults = [fault for version in kept.values() if (fault := _put_back(store, version))]
     # The entry is removed last, because rows without an entry would be taken for those of a new release of that name.
     take_back(store.home, name)
@@ -109,7 +105,7 @@ def _put_back(store: Store, version: Version) -> str:
         now, _ = store.lake.examine(*_place(version))
         # The version that the failed run has written must not be taken for the earlier one.
         if now is not None and now.version != version.version:
-            store.lake.lose_again(*_place(version), version.version)
+            store.lake.remove(*_place(version))
         return str(error)
     return ""
 

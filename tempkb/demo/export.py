@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 from tempkb.demo.pages import NAMESPACES, USERS, WIKI, Edit, Page, World
 from tempkb.demo.words import words_of
 from tempkb.revisions.history import base36_sha1
-from tempkb.store.damage import replace_whole
+from tempkb.store.files import replace_whole
 from tempkb.store.owned import own
 from tempkb.titles import Site
 from tempkb.wikitext.disambiguation import is_disambiguation

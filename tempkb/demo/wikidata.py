@@ -10,7 +10,7 @@ from typing import Any
 
 from tempkb.demo.facts import SOMEVALUE, Bound, Item, Statement, When
 from tempkb.demo.pages import WIKI, World
-from tempkb.store.damage import replace_whole
+from tempkb.store.files import replace_whole
 from tempkb.store.owned import own
 
 _CALENDAR = "http://www.wikidata.org/entity/Q1985727"

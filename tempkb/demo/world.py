@@ -17,7 +17,7 @@ from tempkb.demo.wikidata import write_entities
 from tempkb.demo.words import chance_of
 from tempkb.errors import SettingsError
 from tempkb.settings import load_home
-from tempkb.store.damage import replace_whole
+from tempkb.store.files import replace_whole
 
 _FIRST_STORY = 11
 _USERS = (*USERS, None)

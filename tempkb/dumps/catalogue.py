@@ -19,7 +19,7 @@ from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
 from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
 from tempkb.errors import SettingsError, SourceError
-from tempkb.store.damage import replace_whole
+from tempkb.store.files import replace_whole
 from tempkb.store.owned import own
 from tempkb.values import is_wiki_name
 from tempkb.windows import Window, epoch_seconds, instant

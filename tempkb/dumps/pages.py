@@ -16,8 +16,8 @@ from tempkb.dumps.tables import PAGE_PROPS, PAGES
 from tempkb.dumps.texts_by_page import TextsByPage
 from tempkb.errors import SourceError
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
-from tempkb.store.store import Store, inputs_of, is_of_present_code
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 _ROWS = 1 << 16
 
@@ -114,9 +114,9 @@ def pages_made_from(store: Store, dump: Dump) -> Version | None:
     if version is None or not version.fits(PAGES):
         return None
     # Inputs that are tables of the lake have a blank in their names.
-    used = {name: digest for name, digest in inputs_of(version).items() if " " not in name}
+    used = {name: digest for name, digest in version.inputs.items() if " " not in name}
     ours = {file.path.name: file.sha256 for file in dump.files if file.kind != HISTORY}
-    return version if used == ours and is_of_present_code(version, PAGES) else None
+    return version if used == ours and version.is_of_present_code(PAGES) else None
 
 
 _PageRow = tuple[int, int, str, bool]

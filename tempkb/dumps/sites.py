@@ -8,8 +8,8 @@ from tempkb.dumps.tables import NAMESPACES
 from tempkb.dumps.xml import PageStream
 from tempkb.errors import SourceError
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.titles import Site
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import SourceError
-from tempkb.store.damage import replace_whole
+from tempkb.store.files import replace_whole
 from tempkb.store.owned import own
 
 _PIECE = 1 << 20

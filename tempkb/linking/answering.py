@@ -274,7 +274,7 @@ def encoder_row(store: Store, name: str, cut: date, command: str) -> Row:
             f"found linkers of several releases that were trained on {snapshot}, the newest snapshot up to {cut}; "
             f"expected the name of one; type one of: {'; '.join(named)}"
         )
-    made = {row["linker"]: store.lake.pointed_at(LINKERS.name, row["linker"]) or 0 for row in newest}
+    made = {row["linker"]: store.lake.written_at(LINKERS.name, row["linker"]) or 0 for row in newest}
     last = max(newest, key=lambda row: (made[row["linker"]], row["linker"]))
     return min(
         (row for row in newest if row["preset"] == last["preset"]),

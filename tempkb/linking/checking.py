@@ -18,12 +18,13 @@ from tempkb.linking.tables import (
     linker_of,
     parts_of,
 )
-from tempkb.store.lake import Lake, Version
+from tempkb.store.lake import Lake
 from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store, settings_of
+from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 from tempkb.wording import counted
 
 ASKED = "asked"
@@ -116,7 +117,7 @@ def _unlinked(store: Store, subject: Subject) -> list[tuple[str, int]] | None:
     """Partitions that lack mentions of their snapshot and subset, and how many; None if there is none to compare."""
     broken, compared = [], 0
     for version, mentions, _ in _with_release(store, subject):
-        subsets: dict[str, int | None] = settings_of(version)["subsets"]
+        subsets: dict[str, int | None] = version.settings["subsets"]
         compared += 1
         with asking() as memory:
             ((n,),) = memory.execute(

@@ -16,10 +16,10 @@ from tempkb.linking.requests import AddRequest, TrainRequest
 from tempkb.linking.tables import DIGESTS, LINKERS, drafts_of
 from tempkb.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.owned import own, remove_tree
 from tempkb.store.said import change_said
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 if TYPE_CHECKING:
     from tempkb.linking.encoders import Encoder

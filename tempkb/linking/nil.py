@@ -19,10 +19,11 @@ from tempkb.statistics.clusters import Floats
 from tempkb.statistics.estimates import MIN_CLUSTERS
 from tempkb.statistics.roc import clustered_auc
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Lake, Version
+from tempkb.store.lake import Lake
 from tempkb.store.memory import asking, declared_rows
 from tempkb.store.quoting import literal, parquet
-from tempkb.store.store import Store, inputs_of, is_of_present_code
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wording import counted
 
 Row = Mapping[str, Any]
@@ -108,7 +109,7 @@ def write_nil_thresholds(store: Store, row: Row) -> Version | None:
     held = store.lake.current(NIL_THRESHOLDS.name, name)
     if held is None and not versions:
         return None
-    if held is not None and inputs_of(held) == inputs and is_of_present_code(held, NIL_THRESHOLDS):
+    if held is not None and held.inputs == inputs and held.is_of_present_code(NIL_THRESHOLDS):
         return held
     mentions = _validation(versions)
     rows = [_row(name, measure, mentions) for measure in MEASURES] if _tells(mentions) else []
@@ -138,7 +139,7 @@ def nil_of(store: Store, row: Row, threshold: float | None = None) -> Nil | str:
     """
     held = store.lake.current(NIL_THRESHOLDS.name, row["linker"])
     # Those of scores that were removed since are no longer of mentions that anyone can look at.
-    is_present = held is not None and inputs_of(held) == _inputs(_versions(store.lake, row))
+    is_present = held is not None and held.inputs == _inputs(_versions(store.lake, row))
     rows = declared_rows(held.paths(), NIL_THRESHOLDS) if held is not None and is_present else []
     if not rows:
         why = (

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from tempkb.mentions.tables import MENTION_PRIORS
 from tempkb.revisions.windows import not_built
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.windows import window_ending
 
 Integers = npt.NDArray[np.int64]

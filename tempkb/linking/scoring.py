@@ -33,12 +33,12 @@ from tempkb.linking.training.examples import require_same_examples
 from tempkb.linking.vectors import device_of, encode_missing, encoder_of, has_lost_vectors, on_threads, vectors_of
 from tempkb.linking.words import mean_similarity, words_of
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.said import note_asked
-from tempkb.store.store import Store, inputs_of, is_of_present_code, settings_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wording import counted
 
 Log = Callable[[str], None]
@@ -273,9 +273,9 @@ class _Run:
 
     def _has_sources(self, held: Version, target: _Target) -> bool:
         """Whether scores were made from the present sources, in the precision that is wanted."""
-        same = inputs_of(held) == dict(target.inputs) and held.fits(LINKING_SCORES)
-        same = same and is_of_present_code(held, LINKING_SCORES)
-        return same and settings_of(held).get("dtype") == self._made_with().get("dtype")
+        same = held.inputs == dict(target.inputs) and held.fits(LINKING_SCORES)
+        same = same and held.is_of_present_code(LINKING_SCORES)
+        return same and held.settings.get("dtype") == self._made_with().get("dtype")
 
     def _mentions(self, target: _Target) -> pa.Table:
         """The mentions that are wanted, in key order."""
@@ -424,5 +424,5 @@ def _version_of(library: str) -> str:
 
 def _limits_of(version: Version) -> dict[str, int | None]:
     """The subsets that a partition has, each with the number of mentions to which it was limited, or None."""
-    found: dict[str, int | None] = settings_of(version).get("subsets", {})
+    found: dict[str, int | None] = version.settings.get("subsets", {})
     return found

@@ -40,12 +40,12 @@ from tempkb.linking.requests import LinkRequest
 from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, SEPARATOR, drafts_of, linker_of, vectors_partition
 from tempkb.models.devices import usable_device
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.owned import remove_tree
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store, inputs_of, settings_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
@@ -191,14 +191,14 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
     """
     name = row["linker"]
     for version in _versions(store, name):
-        inputs = inputs_of(version)
+        inputs = version.inputs
         if differing := [digest for digest in DIGESTS if inputs.get(digest) != row[digest]]:
             raise ModelError(
                 f"linker {name!r}: its vectors ({version.partition}) were made with other files "
                 f"({', '.join(differing)} differ); remove the linker with all that it made, and train or add it "
                 f"again: tempkb linker rm {name}"
             )
-        made_in = settings_of(version).get("dtype")
+        made_in = version.settings.get("dtype")
         if made_in != dtype:
             raise ModelError(
                 f"linker {name!r}: its vectors ({version.partition}) were made in {made_in}, which cannot be compared "
@@ -208,7 +208,7 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
 
 def dtype_of(store: Store, linker: str) -> str:
     """Return the precision in which a linker's vectors were made; that of a request without words if it has none."""
-    made_in = (settings_of(version).get("dtype") for version in _versions(store, linker))
+    made_in = (version.settings.get("dtype") for version in _versions(store, linker))
     return str(next(made_in, LinkRequest.dtype))
 
 

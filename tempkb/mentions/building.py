@@ -20,13 +20,13 @@ from tempkb.mentions.resolution import (
     view_files,
 )
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
-from tempkb.revisions.losses import has_winners
+from tempkb.revisions.losses import lacking_quarters
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 from tempkb.windows import Window
 from tempkb.wording import counted
 
@@ -131,7 +131,7 @@ def _follows(store: Store, version: Version, window: Window, known: dict[str, bo
         was_cleaned_with(version, cleaner_settings(store)) and has_all_texts(store, window.cut)
     ):
         return False
-    for name, made_from in inputs_of(version).items():
+    for name, made_from in version.inputs.items():
         source, _, partition = name.partition(" ")
         # Quarters of links grow with later windows, which changes nothing for this window.
         if source == PAGE_LINKS.name:
@@ -146,14 +146,13 @@ def _follows(store: Store, version: Version, window: Window, known: dict[str, bo
 
 def has_all_texts(store: Store, cut: date) -> bool:
     """Return whether no quarter of texts or links with winners of a cut was lost to damage."""
+    return not any(holds_winners(store, quarter, cut) for quarter in _lost(store))
+
+
+def _lost(store: Store) -> set[str]:
+    """Quarters of which texts or links were lost, or of which only some texts were read again."""
     lost = {quarter for table in (PAGE_TEXTS, PAGE_LINKS) for quarter in store.lake.lost(table.name)}
-    # If only some texts of a quarter were read again, only these are cleaned, so the quarter still counts as lost.
-    lost |= _read_in_part(store)
-    return not any(holds_winners(store, quarter, cut) for quarter in lost)
-
-
-def _read_in_part(store: Store) -> set[str]:
-    return {one for one in store.lake.lost(PAGE_WIKITEXTS.name) if store.lake.owed(PAGE_WIKITEXTS.name, one)}
+    return lost | lacking_quarters(store, store.lake.versions(STABLE_SNAPSHOTS.name))
 
 
 def require_all_texts(store: Store, cuts: Iterable[date]) -> None:
@@ -162,9 +161,7 @@ def require_all_texts(store: Store, cuts: Iterable[date]) -> None:
     Raises:
         ContractError: a quarter with texts of a cut is lost; the message names the first one.
     """
-    # Partitions whose damage is not noted yet count as absent too, and `lost` does not list them.
-    lost = {*store.lake.lost(PAGE_TEXTS.name), *(fault.partition for fault in store.lake.faults(PAGE_TEXTS.name))}
-    lost |= _read_in_part(store)
+    lost = _lost(store)
     for cut in cuts:
         if quarters := sorted(quarter for quarter in lost if holds_winners(store, quarter, cut)):
             raise ContractError(
@@ -176,9 +173,7 @@ def require_all_texts(store: Store, cuts: Iterable[date]) -> None:
 def _refuse_lost(store: Store, snapshot: Version) -> None:
     """Refuse a window whose texts or links were lost to damage, because mentions would be missing from then on."""
     lost = {quarter for table in (PAGE_TEXTS, PAGE_LINKS) for quarter in store.lake.lost(table.name)}
-    lacking = {quarter for quarter in lost if has_winners(snapshot, quarter)}
-    texts = store.lake.lost(PAGE_WIKITEXTS.name)
-    lacking |= {one for one in texts if snapshot.partition in store.lake.owed(PAGE_WIKITEXTS.name, one)}
+    lacking = lost.intersection(snapshot.fills.get(PAGE_WIKITEXTS.name, ())) | lacking_quarters(store, [snapshot])
     if lacking:
         raise ContractError(
             f"{MENTIONS.name} of window {snapshot.partition}: texts of the quarters {', '.join(sorted(lacking))} were "

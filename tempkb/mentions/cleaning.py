@@ -24,9 +24,9 @@ from tempkb.mentions.reading import OF_TEMPLATES, Batch, Cleaned, Piece, clean_b
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
 from tempkb.store.parquet import open_parquet
-from tempkb.store.store import Store, inputs_of, read_files
+from tempkb.store.store import Store, read_files
+from tempkb.store.versions import Version
 from tempkb.titles import Site
 
 _BATCH_BYTES = 64 << 20
@@ -185,7 +185,7 @@ def _exclusions(cleaned: Sequence[Cleaned]) -> list[Exclusion]:
 
 def _made_from(version: Version, settings: Mapping[str, Any]) -> str:
     """The version of `page_wikitexts` from which a version was made; empty if it was made by another cleaner."""
-    return next(iter(inputs_of(version).values()), "") if was_cleaned_with(version, settings) else ""
+    return next(iter(version.inputs.values()), "") if was_cleaned_with(version, settings) else ""
 
 
 def _revisions_in(version: Version | None) -> frozenset[int]:

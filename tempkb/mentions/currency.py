@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tempkb.mentions.tables import CLEANER_VERSION
-from tempkb.store.lake import Version
 from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST
+from tempkb.store.versions import Version
 from tempkb.wikitext.template_tables import table_version
 
 
@@ -24,8 +23,5 @@ def cleaner_settings(store: Store) -> dict[str, Any]:
 
 
 def was_cleaned_with(version: Version, settings: Mapping[str, Any]) -> bool:
-    """Return whether the manifest of a version records these settings."""
-    expected = json.loads(json.dumps(settings))
-    # Every row of a manifest repeats the settings.
-    recorded = {row["settings"] for row in version.side_rows(MANIFEST.name)}
-    return all(json.loads(text) == expected for text in recorded)
+    """Return whether a version was made with these settings."""
+    return bool(version.settings == json.loads(json.dumps(settings)))

@@ -14,9 +14,9 @@ from tempkb.models.known import known_model, said_of, words_of_row
 from tempkb.models.requests import request_of
 from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.said import change_said
-from tempkb.store.store import Store, settings_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 Row = dict[str, Any]
 _SHOWN = 12  # characters of a digest in a message
@@ -69,7 +69,7 @@ def _compare(store: Store, request: ModelRequest, held: Row, log: Callable[[str]
         row["knows_certainly_until"] = request.knows_certainly_until
         row["knows_possibly_until"] = request.knows_possibly_until
     current = store.lake.current(MODELS.name, request.name)
-    made_with = settings_of(current) if current is not None else {}
+    made_with = current.settings if current is not None else {}
     return _write(store, row, made_with | {"checkpoint": request.checkpoint}, log)
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping
 
 from tempkb.results.tables import ALL, MADE_FROM
-from tempkb.store.lake import Lake, Version
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.lake import Lake
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 
 def present_inputs(lake: Lake, table: str) -> Mapping[str, str]:
@@ -14,7 +15,7 @@ def present_inputs(lake: Lake, table: str) -> Mapping[str, str]:
 
 def is_current(lake: Lake, version: Version) -> bool:
     """Return whether a table of results would be made from the same versions now."""
-    return inputs_of(version) == present_inputs(lake, version.table)
+    return version.inputs == present_inputs(lake, version.table)
 
 
 def asked_of(store: Store, names: Collection[str]) -> list[str]:

@@ -19,9 +19,9 @@ from tempkb.results.currency import present_inputs
 from tempkb.results.tables import ALL, FACT_DELAYS
 from tempkb.statistics.turnbull import Arrivals, turnbull
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wikidata.late import HOLDS, PROVISIONAL_DAYS, dump_dates
 from tempkb.wikidata.membership import POSSIBLE_FROM
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES

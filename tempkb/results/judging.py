@@ -20,10 +20,10 @@ from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.tables import ALL
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 
 Row = Mapping[str, Any]
 

@@ -24,8 +24,8 @@ from tempkb.results.linking_effects import (
 from tempkb.results.linking_sql import KS, SETUPS
 from tempkb.results.tables import ALL, LINKING_EFFECTS
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 Group = tuple[str, str]
 """A release and a setup."""

@@ -17,8 +17,8 @@ from tempkb.results.tables import ALL, LINKING_SUMS
 from tempkb.statistics.clusters import codes
 from tempkb.statistics.weighted import UNTRAINED, Cells, WeightedSum, weighted_sums
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 Answer = Callable[[str], pa.Table]
 """What answers SQL over the tables `NEEDS`."""

@@ -17,10 +17,10 @@ from tempkb.statistics.clusters import Codes, Sums, codes, floats, summed
 from tempkb.statistics.estimates import Estimate, as_share, clustered_mean, proportion, ratio_mean
 from tempkb.statistics.roc import clustered_auc, permuted_aucs
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, declared_rows
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 _Row = Mapping[str, Any]
 Bools = NDArray[np.bool_]

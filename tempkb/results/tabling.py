@@ -14,9 +14,9 @@ from tempkb.results.reading import read_windows
 from tempkb.results.tables import ALL, KNOWLEDGE
 from tempkb.statistics import Estimate
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 from tempkb.wording import csv_of, rounded
 
 TITLES = (

@@ -17,9 +17,9 @@ from tempkb.revisions.plots import plot_windows
 from tempkb.revisions.sitelinks import link_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.assets import glance_of, sample_of, spec_of
-from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.windows import Window, window_of_key
 
 

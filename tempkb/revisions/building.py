@@ -32,17 +32,18 @@ from tempkb.revisions.accounts import (
 from tempkb.revisions.changes import Rebuilt, counts_of, write_changes
 from tempkb.revisions.choice import choice_of
 from tempkb.revisions.entities import EntityIds
-from tempkb.revisions.losses import owe_texts, rests_on_lost, settle_texts
+from tempkb.revisions.losses import noting_quarters, rests_on_lost
 from tempkb.revisions.origins import is_of_other_files, pages_input, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
 from tempkb.revisions.resuming import Before, decode_receipt, encode_receipt, item_name, new_try, plan_name
 from tempkb.revisions.sitelinks import link_pages
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import RESUMABLE, Version
+from tempkb.store.lake import RESUMABLE
 from tempkb.store.merge import SortedRun, merge_sorted
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 from tempkb.windows import Window, epoch_seconds
 
 _PRELOAD = ("tempkb.revisions.reading",)
@@ -293,7 +294,6 @@ class _Build:
                     self._write_snapshot(window, entities, receipts)
             except ContractError as error:
                 self.report.bad[window.key] = str(error)
-        self._settle_texts()
         if self.prefer == "new":
             self._forget_hidden_texts()
         self._report_counts(receipts)
@@ -306,14 +306,17 @@ class _Build:
         self.report.versions[REVISION_LOG.name, window.key] = version
 
     def _write_snapshot(self, window: Window, entities: EntityIds, receipts: Sequence[Receipt]) -> None:
-        rows = map(entities.attach, self._merged(STABLE_SNAPSHOTS, window.key))
+        quarters = set[str]()
+        with_texts = {quarter for table, quarter in self.runs if table == PAGE_WIKITEXTS.name}
+        rows = map(entities.attach, noting_quarters(self._merged(STABLE_SNAPSHOTS, window.key), with_texts, quarters))
+        made_with = replace(self.with_items, fills={PAGE_WIKITEXTS.name: quarters})
         elsewhere = sum(receipt.other_namespace[window.key] for receipt in receipts)
         ended = sum(receipt.not_in_newer[window.key] for receipt in receipts)
         exclusions = [
             Exclusion("other_namespace", elsewhere, "page lay in a namespace that the home does not hold"),
             Exclusion("not_in_newer", ended, "the newer dump lacks the page or has it damaged: its text is not known"),
         ]
-        version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.with_items, exclusions, self.staging)
+        version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, made_with, exclusions, self.staging)
         self.report.versions[STABLE_SNAPSHOTS.name, window.key] = version
 
     def _write_changes(self, window: Window) -> None:
@@ -333,23 +336,10 @@ class _Build:
     def _write_texts(self) -> None:
         for quarter in sorted(partition for table, partition in self.runs if table == PAGE_WIKITEXTS.name):
             rows = self._merged(PAGE_WIKITEXTS, quarter)
-            owe_texts(self.store, quarter)
+            filling = replace(self.provenance, filled_by=[window.key for window in self.plan.windows])
             self.report.texts[quarter] = self.store.add(
-                PAGE_WIKITEXTS, quarter, rows, self.provenance, prefer=self.prefer, staging=self.staging
+                PAGE_WIKITEXTS, quarter, rows, filling, prefer=self.prefer, staging=self.staging
             )
-
-    def _settle_texts(self) -> None:
-        """Note that these windows have their texts again in quarters that were lost to damage."""
-        if PAGE_WIKITEXTS.name not in self.wanted:
-            return
-        # A snapshot from other files is kept if its replacement fails; this dump may lack its chosen revisions.
-        of_snapshots = frozenset({STABLE_SNAPSHOTS.name})
-        read = [
-            window.key
-            for window in self.plan.windows
-            if not is_of_other_files(self.store, self.plan.dump, window, of_snapshots)
-        ]
-        settle_texts(self.store, read)
 
     def _forget_hidden_texts(self) -> None:
         """Remove texts from the lake that are suppressed in the dump of a rebuild, according to its log."""

@@ -12,9 +12,9 @@ import pyarrow as pa
 from tempkb.dumps.tables import PAGES
 from tempkb.revisions.tables import REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.windows import Window
 
 

@@ -4,8 +4,7 @@ Texts are partitioned by quarter and pages by dump, so the partitions of the win
 themselves.
 """
 
-from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,10 +13,9 @@ import pyarrow.compute as pc
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
-from tempkb.store.store import Store, read_files
-from tempkb.windows import Granularity, window_of_key
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 
 def rests_on_lost(store: Store, snapshot: Version) -> bool:
@@ -27,24 +25,27 @@ def rests_on_lost(store: Store, snapshot: Version) -> bool:
         items_from = pages_of(snapshot)
         if lost & {setting_of(snapshot, "dump_id"), items_from[0] if items_from else None}:
             return True
-    return any(_lacks_texts(store, snapshot, quarter) for quarter in store.lake.lost(PAGE_WIKITEXTS.name))
+    return bool(lacking_quarters(store, [snapshot]))
 
 
-def owe_texts(store: Store, quarter: str) -> None:
-    """Before texts are added to a quarter that was lost, note the windows that had texts in it."""
-    if quarter not in store.lake.lost(PAGE_WIKITEXTS.name):
-        return
-    if store.lake.current(PAGE_WIKITEXTS.name, quarter) is None:
-        snapshots = store.lake.versions(STABLE_SNAPSHOTS.name)
-        windows = [one.partition for one in snapshots if has_winners(one, quarter)]
-        store.lake.owe(PAGE_WIKITEXTS.name, quarter, windows)
+def lacking_quarters(store: Store, snapshots: Iterable[Version]) -> set[str]:
+    """Return the quarters that lack texts which some snapshots chose, since they were lost and not all read again."""
+    wanted = [(quarter, one.partition) for one in snapshots for quarter in one.fills.get(PAGE_WIKITEXTS.name, ())]
+    texts = store.lake.versions(PAGE_WIKITEXTS.name, sorted({quarter for quarter, _ in wanted}))
+    filled_by = {one.partition: one.filled_by for one in texts}
+    return {quarter for quarter, window in wanted if window not in filled_by.get(quarter, ())}
 
 
-def settle_texts(store: Store, windows: Iterable[str]) -> None:
-    """Note that the texts of some windows were read again, or are no longer wanted."""
-    keys = list(windows)
-    for quarter in store.lake.lost(PAGE_WIKITEXTS.name):
-        store.lake.settle(PAGE_WIKITEXTS.name, quarter, keys)
+def noting_quarters(pieces: Iterator[pa.Table], with_texts: Set[str], found: set[str]) -> Iterator[pa.Table]:
+    """Pass the rows of a snapshot on, and add the quarters in which its revisions were saved to `found`.
+
+    Args:
+        with_texts: quarters of which the dump has texts; others are not noted.
+    """
+    for rows in pieces:
+        quarters = pc.floor_temporal(rows["revision_timestamp"], unit="quarter")
+        found |= with_texts & {f"{one:%Y-%m-%d}" for one in pc.unique(quarters).to_pylist()}
+        yield rows
 
 
 def lacking_texts(
@@ -74,25 +75,3 @@ _LACKING = f"""
     FROM lacking ANTI JOIN (SELECT revision_id FROM {REVISION_LOG.name} WHERE is_suppressed) USING (revision_id)
     GROUP BY ALL ORDER BY ALL
 """
-
-
-def _lacks_texts(store: Store, snapshot: Version, quarter: str) -> bool:
-    """Are texts of the snapshot in a lost quarter still to be read again?"""
-    if store.lake.current(PAGE_WIKITEXTS.name, quarter) is not None:
-        return snapshot.partition in store.lake.owed(PAGE_WIKITEXTS.name, quarter)
-    return has_winners(snapshot, quarter)
-
-
-def has_winners(snapshot: Version, quarter: str) -> bool:
-    """Was a revision that the snapshot chose saved in a quarter? The quarter is named by its first day."""
-    window = window_of_key(quarter, Granularity.QUARTER)
-    first, last = (pa.scalar(_midnight(day), pa.timestamp("us", tz="UTC")) for day in (window.start, window.end))
-    for rows in read_files(snapshot.paths(), ["revision_timestamp"]):
-        saved = rows["revision_timestamp"]
-        if pc.any(pc.and_(pc.greater_equal(saved, first), pc.less(saved, last))).as_py():
-            return True
-    return False
-
-
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)

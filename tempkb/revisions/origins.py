@@ -5,8 +5,8 @@ from typing import Any
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.tables import PAGES
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.store.lake import Version
-from tempkb.store.store import Store, inputs_of, settings_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.windows import Window
 
 
@@ -27,7 +27,7 @@ def is_of_other_files(store: Store, dump: Dump, window: Window, wanted: frozense
 
 def pages_of(version: Version) -> tuple[str, str] | None:
     """Return the dump and version of the `pages` that gave a snapshot its items; None if there are none."""
-    for name, version_name in inputs_of(version).items():
+    for name, version_name in version.inputs.items():
         if name.startswith(_PAGES):
             return name.removeprefix(_PAGES), version_name
     return None
@@ -35,7 +35,7 @@ def pages_of(version: Version) -> tuple[str, str] | None:
 
 def setting_of(version: Version, name: str) -> Any:
     """Return the value of a setting in the manifest of a version."""
-    return settings_of(version).get(name)
+    return version.settings.get(name)
 
 
 def pages_input(pages: Version) -> dict[str, str]:
@@ -48,4 +48,4 @@ _PAGES = f"{PAGES.name} "
 
 def _history_of(version: Version) -> dict[str, str]:
     """Return the history files that a version was built from, with their hashes."""
-    return {name: digest for name, digest in inputs_of(version).items() if not name.startswith(_PAGES)}
+    return {name: digest for name, digest in version.inputs.items() if not name.startswith(_PAGES)}

@@ -14,9 +14,10 @@ from pydantic import TypeAdapter, ValidationError
 import tempkb
 from tempkb.errors import ContractError
 from tempkb.revisions.reading import Item, Receipt
-from tempkb.store.damage import sum_of
-from tempkb.store.lake import Lake, Version
+from tempkb.store.files import sum_of
+from tempkb.store.lake import Lake
 from tempkb.store.owned import remove_tree
+from tempkb.store.versions import Version
 
 
 @dataclasses.dataclass
@@ -104,9 +105,7 @@ class Before:
 
     def of(self, window: str) -> dict[str, Version]:
         """Return the version of each table of a window, leaving out versions whose files are gone or changed."""
-        return {
-            version.table: version for version in self._noted.get(window, []) if version.first_fault(sums=True) is None
-        }
+        return {version.table: version for version in self._noted.get(window, []) if version.fault(sums=True) is None}
 
 
 def _read_note(path: Path) -> dict[str, list[Version]]:

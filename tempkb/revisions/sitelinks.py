@@ -14,11 +14,11 @@ from tempkb.dumps.tables import PAGES, SITELINK
 from tempkb.revisions.origins import pages_input, pages_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store, inputs_of, read_files, settings_of
+from tempkb.store.store import Store, read_files
 from tempkb.store.tables import EXCLUSIONS, Table
+from tempkb.store.versions import Version
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 from tempkb.windows import Window, window_of_key
 
@@ -43,9 +43,9 @@ def link_pages(store: Store, dump_id: str) -> Version | None:
         if pages is None or is_linked(store, pages):
             return pages
         links = nearest_links(store, pages)
-        files = {name: sha for name, sha in inputs_of(pages).items() if not name.startswith(_LINKS)}
+        files = {name: sha for name, sha in pages.inputs.items() if not name.startswith(_LINKS)}
         links_input = {f"{_LINKS}{links.partition}": links.version} if links else {}
-        provenance = Provenance(files | links_input, settings_of(pages))
+        provenance = Provenance(files | links_input, pages.settings)
         with store.lake.staging() as folder, spilling_to(folder) as connection:
             view_files(connection, "pages", pages.paths(), PAGES.schema)
             repeated = _make_items(connection, store, dump_id, links)
@@ -55,16 +55,16 @@ def link_pages(store: Store, dump_id: str) -> Version | None:
 
 def is_linked(store: Store, pages: Version) -> bool:
     """Are the items of a version of `pages` those of its `page_props`, or of the site links nearest in time?"""
-    if settings_of(pages).get("has_page_props"):
+    if pages.settings.get("has_page_props"):
         return True
     links = nearest_links(store, pages)
-    used = {name: version for name, version in inputs_of(pages).items() if name.startswith(_LINKS)}
+    used = {name: version for name, version in pages.inputs.items() if name.startswith(_LINKS)}
     return used == ({f"{_LINKS}{links.partition}": links.version} if links else {})
 
 
 def nearest_links(store: Store, pages: Version) -> Version | None:
     """Return the Wikidata dump whose day is nearest to that of `pages`, the earlier of two; None if none was read."""
-    day = date.fromisoformat(settings_of(pages)["day"])
+    day = date.fromisoformat(pages.settings["day"])
     dated = [(own, one) for one in store.lake.versions(WIKIDATA_ENTITIES.name) if (own := _day_of(one))]
     return min(dated, key=lambda pair: (abs(pair[0] - day), pair[0], pair[1].partition), default=(day, None))[1]
 
@@ -110,10 +110,10 @@ def link_windows(store: Store, windows: Sequence[Window]) -> dict[tuple[str, str
                 continue
             versions[PAGES.name, dump_id] = pages
             entities[dump_id] = EntityIds(pages.paths())
-        inputs = inputs_of(snapshot) | pages_input(versions[PAGES.name, dump_id])
+        inputs = snapshot.inputs | pages_input(versions[PAGES.name, dump_id])
         rows = map(entities[dump_id].attach, read_files(snapshot.paths()))
         left_out = [Exclusion(row["reason"], row["n"], row["example"]) for row in snapshot.side_rows(EXCLUSIONS.name)]
-        provenance = Provenance(inputs, settings_of(snapshot))
+        provenance = Provenance(inputs, snapshot.settings, snapshot.fills)
         versions[STABLE_SNAPSHOTS.name, window.key] = store.write(
             STABLE_SNAPSHOTS, window.key, rows, provenance, left_out
         )

@@ -21,8 +21,9 @@ from tempkb.errors import StoredDamageError
 from tempkb.failures import innermost
 from tempkb.instance import dagster_at, end_dead_runs, runs_going_on
 from tempkb.settings import TYPED_TAG, Home, at_home, load_home
-from tempkb.store.damage import Mended
 from tempkb.store.locks import LockTimeoutError, bear_mark
+from tempkb.store.store import Store
+from tempkb.store.versions import Fault
 from tempkb.store.visible import visible
 from tempkb.wording import shortened
 
@@ -141,23 +142,28 @@ def _typed() -> dict[str, str]:
 
 
 def past_damage(work: Callable[[], Summary]) -> Summary:
-    """Set damaged partitions of the home aside and do some work; do it again where reading has found more damage.
+    """Do some work; do it again where reading has found damage. The summary, or standard error, names what is damaged.
 
-    The summary names what was set aside, or, if the work raises, standard error does. What this run has written is
+    What is damaged counts as absent, so that work which needs it makes it again. What this run has written is
     whole, so that the rounds end. However it ends, it is published then.
     """
-    found: list[Mended] = []
+    store = open_store()
+    found = {str(fault): fault for fault in store.faults()}
     try:
-        summary = _rounds(work, found)
+        summary = _rounds(work, store, found)
     except BaseException:
-        for one in found:
-            _tell(str(one))
+        for line in found:
+            _tell(f"damaged: {line}")
         raise
     finally:
-        publication = open_store().publish()
+        publication = store.publish()
         if publication.reason:
             _tell(f"note: {publication.reason}")
-    summary.notes[:0] = [*map(str, found), *filter(None, (publication.set_aside, *publication.damaged))]
+    said = [
+        f"damaged{'' if store.lake.current(one.table, one.partition) is None else ', and made again'}: {line}"
+        for line, one in found.items()
+    ]
+    summary.notes[:0] = [*said, *filter(None, (publication.set_aside, *publication.damaged))]
     return summary
 
 
@@ -165,8 +171,7 @@ def _tell(said: str) -> None:
     sys.stderr.write(visible(at_home(said)) + "\n")
 
 
-def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
-    found += open_store().set_aside_damaged()
+def _rounds(work: Callable[[], Summary], store: Store, found: dict[str, Fault]) -> Summary:
     while True:
         summary, error = Summary(), None
         try:
@@ -174,9 +179,10 @@ def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
         except StoredDamageError as met:
             # Met while it was worked out what there is to do.
             error = met
-        more = open_store().set_aside_damaged()
-        found += more
-        if more and (error or summary.failures):
+        more = {str(fault): fault for fault in store.faults()}
+        is_new = not more.keys() <= found.keys()
+        found |= more
+        if is_new and (error or summary.failures):
             continue
         if error:
             raise error

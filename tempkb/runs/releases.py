@@ -154,8 +154,6 @@ def _benchmark_among(home: Home, name: str, able: Sequence[Benchmark], how: str 
 def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
     """Build what a release lacks, damaged partitions included; the summary names those that differ from before."""
     store, name = open_store(), release.name
-    # Damaged partitions are set aside here, so that the version in which each was frozen is known.
-    aside = list(map(str, store.set_aside_damaged()))
     asked = built_entry(home, name)
     lost: set[tuple[str, str]] = set()
     before = held_places(home, name)
@@ -164,13 +162,12 @@ def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
         for table in store.tables.values():
             for key in lost_of_release(store.lake, table, name):
                 lost.add((table.name, key))
-                before.setdefault((table.name, key), store.lake.lost_version(table.name, key))
+                before.setdefault((table.name, key), "")
         # In each round, since a round that fails withdraws the entry.
         keep(home, release)
         return Task(benchmark.job, is_kept=_is_kept).run({name: {}})
 
     summary = past_damage(work)
-    summary.notes[:0] = aside
     is_grown = built_entry(home, name) != asked
     for (table_name, partition), version in sorted(before.items()):
         now = store.lake.current(table_name, partition)

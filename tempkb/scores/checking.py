@@ -9,11 +9,11 @@ from tempkb.models.tables import DIGESTS
 from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import PROMPT_SCORES, SEPARATOR, is_imported, model_of, partition_of
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 # Rounding may lift the logarithm of a probability near one a little above zero.
 _ROUNDING = 1e-6
@@ -71,7 +71,7 @@ def of_the_models_files(kind: Kind, name: str, meaning: str) -> Promise:
     def of_other_files(store: Store, subject: Subject) -> Iterator[tuple[str, str, str]]:
         models = {row["model"]: row for row in _models(store, subject)}
         for version in versions_of(kind, store, subject):
-            inputs = inputs_of(version)
+            inputs = version.inputs
             row = models.get(model_of(version.partition), {})
             for column in () if is_imported(version.partition) else DIGESTS:
                 if inputs.get(column) != row.get(column):

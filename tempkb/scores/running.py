@@ -30,7 +30,7 @@ from tempkb.store.memory import asking
 from tempkb.store.owned import real_folders, remove_tree
 from tempkb.store.quoting import parquet
 from tempkb.store.said import note_asked
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.store import Store
 
 if TYPE_CHECKING:
     from tempkb.models.loading import LoadedModel
@@ -196,7 +196,7 @@ class _Run:
         current = self._store.lake.current(self._table.name, partition)
         if current is None:
             return
-        inputs = inputs_of(current)
+        inputs = current.inputs
         differing = [name for name in DIGESTS if inputs.get(name) != self._row[name]]
         if differing:
             name = self._row["model"]

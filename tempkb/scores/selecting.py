@@ -13,10 +13,10 @@ from tempkb.errors import SettingsError
 from tempkb.models.names import Family
 from tempkb.scores.kinds import Kind
 from tempkb.scores.requests import AskRequest
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 Log = Callable[[str], None]
 

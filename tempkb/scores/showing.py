@@ -35,7 +35,7 @@ def to_show(store: Store, done: Sequence[Answered]) -> tuple[list[tuple[str, Sou
 
 def _written(store: Store, source: Source) -> int:
     """When the prompts of a release were written last, in nanoseconds since 1970."""
-    return max((store.lake.pointed_at(one.table, one.partition) or 0 for one in source.versions), default=0)
+    return max((store.lake.written_at(one.table, one.partition) or 0 for one in source.versions), default=0)
 
 
 def sample(store: Store, partition: str, source: Source) -> pa.Table:

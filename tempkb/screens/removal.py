@@ -36,9 +36,6 @@ def remove_what(
     if sum(map(bool, (windows, release, dump, model, linker))) != 1:
         raise SettingsError("rm: expected one of --window, --release, --dump, --model and --linker")
     store, out = open_store(), console()
-    # What is damaged can be removed like anything else, and must not stand in the way of the rest.
-    for done in store.set_aside_damaged():
-        say(str(done))
     tell_strangers(store)
     removal = _find(store, windows, release, dump, model, linker, force=force)
     tables = Counter(table for table, _ in removal.partitions)

@@ -26,11 +26,12 @@ from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.screens.again import command_for
 from tempkb.screens.console import console, grid, headed, print_next, say
 from tempkb.settings import Home, at_home
-from tempkb.store.lake import Lake, Version
+from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.opening import DatabaseFileError
-from tempkb.store.store import Store, is_of_present_code
+from tempkb.store.store import Store
 from tempkb.store.tables import Family
+from tempkb.store.versions import Version
 from tempkb.wikidata.scope import is_made_with, settings_of
 from tempkb.wikidata.tables import FACTS, LATE_EDITS
 from tempkb.windows import window_of_key, windows_until
@@ -187,7 +188,7 @@ def _print_stale(store: Store, stale: Collection[tuple[str, str]], dumps: Sequen
 
 def _is_of_old_code(store: Store, table: str, partition: str) -> bool:
     version = store.lake.current(table, partition)
-    return version is not None and not is_of_present_code(version, store.tables[table])
+    return version is not None and not version.is_of_present_code(store.tables[table])
 
 
 def _print_releases(home: Home) -> None:
@@ -244,7 +245,7 @@ def _print_linkers(store: Store, linkers: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _print_damage(store: Store) -> None:
-    """Print the partitions that are damaged, and those that were set aside because of damage."""
+    """Print the partitions that are lost, with the command that makes them again, and DuckDB files that were set aside."""
     faults = store.faults()
     for fault in faults:
         command = command_for(store, fault.table, fault.partition)
@@ -254,14 +255,6 @@ def _print_damage(store: Store) -> None:
             f"set aside, since it was damaged: {path}; tables of your own, if you made any in it, are only there. When "
             f"you no longer need it: rm {shlex.quote(str(path))}"
         )
-    named = {(fault.table, fault.partition) for fault in faults}
-    for name in store.tables:
-        for partition in store.lake.lost(name):
-            if (name, partition) not in named:
-                say(
-                    f"set aside, since it was damaged: {name} {partition}; build it again: "
-                    f"{command_for(store, name, partition)}"
-                )
 
 
 def print_summary(summary: "Summary") -> None:
@@ -333,7 +326,7 @@ def _stale(store: Store, versions: Mapping[str, Sequence[Version]]) -> list[tupl
         for table in store.tables.values()
         for version in versions[table.name]
         if not version.fits(table)
-        or not is_of_present_code(version, table)
+        or not version.is_of_present_code(table)
         or not _is_of_present(store, version)
         or (table.name, version.partition) in unlinked
     ]

@@ -22,7 +22,6 @@ def publish_all() -> None:
         SettingsError: there is no home.
     """
     store = _existing(Patience(_PATIENCE))
-    _set_aside(store)
     publication = store.publish()
     if publication.set_aside:
         tell(publication.set_aside)
@@ -42,7 +41,6 @@ def collect_garbage() -> None:
         SettingsError: there is no home.
     """
     store = _existing()
-    _set_aside(store)
     removed, n_young = store.collect_garbage()
     empty_bin(store.home.dumps)
     _tell_lost(store)
@@ -50,13 +48,13 @@ def collect_garbage() -> None:
     stay = "stays" if n_young == 1 else "stay"
     young = f" {counted(n_young, 'folder')} {stay} for a day, since open readers may use what was replaced in it."
     say(f"{counted(len(removed), 'folder')} removed.{young if n_young else ''}")
-    aside = store.lake.set_aside_folders()
+    aside = [folder for table in store.costly() for folder in store.lake.damaged_folders(table)]
     if aside:
-        n_bytes = sum(path.stat().st_size for folder in aside for path in folder.rglob("*") if path.is_file())
+        n_bytes = sum(path.stat().st_size for folder in aside for path in folder.iterdir())
         say(
-            f"{counted(len(aside), 'damaged version')} {'stays' if len(aside) == 1 else 'stay'} set aside "
-            f"({counted(n_bytes, 'byte')}); why.json in each says what is wrong with it. tempkb never removes them; "
-            f"when you no longer need them: rm -r {shlex.quote(str(aside[0].parents[2]))}"
+            f"{counted(len(aside), 'damaged version')} of what costs most {'stays' if len(aside) == 1 else 'stay'} "
+            f"({counted(n_bytes, 'byte')}). tempkb never removes them; when you no longer need them: "
+            f"rm -r {shlex.join(map(str, aside))}"
         )
 
 
@@ -76,12 +74,6 @@ def _existing(patience: Patience | None = None) -> Store:
             "(TEMPKB_HOME=...), or build this one: tempkb build"
         )
     return store
-
-
-def _set_aside(store: Store) -> None:
-    """Set damaged partitions aside and print them."""
-    for one in store.set_aside_damaged():
-        tell(str(one))
 
 
 def _tell_lost(store: Store) -> None:

@@ -1,12 +1,12 @@
 """The screen of `tempkb verify`: one line for each fault, with the command to type, and then what was read."""
 
-import contextlib
 import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence, Set
-from datetime import date
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from tempkb.linking.tables import KINDS, LINKERS
 from tempkb.models.checking import differing_from_said
 from tempkb.models.tables import MODELS
 from tempkb.record import copy_fault
-from tempkb.revisions.losses import lacking_texts
+from tempkb.revisions.losses import lacking_quarters, lacking_texts
 from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.again import command_for
@@ -45,11 +45,26 @@ from tempkb.store.owned import LinkError
 from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.store.verification import Verified, bytes_of, verify_lake
+from tempkb.store.versions import Fault, Version
 from tempkb.windows import parse_day, stretches, window_of_key
 from tempkb.wording import counted
 
 _SHOWN = 5  # number of windows that a line names
+
+
+@dataclass
+class _Verified:
+    """What was read of the lake.
+
+    Attributes:
+        whole: versions whose files all have the right checksums, in order, by table.
+        files: number of files that were read, pointers and descriptions included.
+    """
+
+    whole: dict[str, list[Version]] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    files: int = 0
+    bytes: int = 0
 
 
 def print_verification(tables: Sequence[str], since: str) -> None:
@@ -76,9 +91,8 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         lines = [f"{fault}. {_how(store, fault.table, fault.partition)}" for fault in verified.faults]
         passed |= {(fault.table, fault.partition) for fault in verified.faults}
         if day is None:
-            lacking = _lacking_texts(store, verified)
-            lines += _lacking_in_words(lacking)
-            lines += _lost(store, chosen, passed | {(PAGE_WIKITEXTS.name, quarter) for quarter in lacking})
+            lines += _lacking_texts(store, verified)
+            lines += _pointers(store, chosen)
         lines += _verify_database(store, chosen, verified, passed)
         lines += _verify_linkers(store, verified)
         if day is None:
@@ -99,16 +113,43 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         sys.exit(1)
 
 
-def _print_end(verified: Verified, dumps: VerifiedDumps, n_faults: int, seconds: float) -> None:
+def _print_end(verified: _Verified, dumps: VerifiedDumps, n_faults: int, seconds: float) -> None:
     n_files, n_bytes = verified.files + dumps.files, verified.bytes + dumps.bytes
     rate = n_bytes / 1e6 / max(seconds, 1e-9)
     read = f"{counted(n_files, 'file')}, {counted(n_bytes, 'byte')}, {seconds:.1f} s, {rate:,.0f} MB/s"
     say(f"{counted(n_faults, 'fault')} found ({read})." if n_faults else f"All is well ({read}).")
 
 
-def _verify_lake(store: Store, tables: Sequence[str], since: date | None) -> Verified:
-    with progress.Meter("verifying the lake", bytes_of(store.lake, tables, since), tell) as meter:
-        return verify_lake(store.lake, tables, since, meter.at)
+def _verify_lake(store: Store, tables: Sequence[str], since: date | None) -> _Verified:
+    """Read every file of the current versions; damage is noted, so that the partition counts as absent."""
+    lake, verified = store.lake, _Verified()
+    keys = {table: [key for key in lake.keys(table) if _is_since(store, table, key, since)] for table in tables}
+    n_bytes = sum(version.n_bytes() for table in tables for version in lake.versions(table, keys[table]))
+    with progress.Meter("verifying the lake", n_bytes, tell) as meter:
+        for table in tables:
+            whole = verified.whole[table] = []
+            for key in keys[table]:
+                version, fault = lake.verify(table, key)
+                if version is not None:
+                    verified.files += 2 + len(version.files)
+                    verified.bytes += version.n_bytes()
+                    meter.at(verified.bytes)
+                if fault is not None:
+                    verified.faults.append(fault)
+                elif version is not None:
+                    whole.append(version)
+    return verified
+
+
+def _is_since(store: Store, table: str, key: str, since: date | None) -> bool:
+    written = store.lake.written_at(table, key)
+    return since is None or (written is not None and datetime.fromtimestamp(written / 1e9, UTC).date() >= since)
+
+
+def _pointers(store: Store, tables: Sequence[str]) -> list[str]:
+    """Pointers that are lost or altered, though a whole version is there."""
+    faults = (store.lake.pointer_fault(table, key) for table in tables for key in store.lake.keys(table))
+    return [f"{fault}. Write it again: tempkb gc" for fault in faults if fault is not None]
 
 
 def _unfinished(store: Store) -> dict[str, list[tuple[str, str]]]:
@@ -126,33 +167,26 @@ def _keys_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     return [*partitions_of_release(lake, table, name), *lost_of_release(lake, table, name)]
 
 
-def _lacking_texts(store: Store, verified: Verified) -> dict[str, dict[str, int]]:
-    """Missing texts of snapshots, by quarter and window; they are noted, so that the next build reads them."""
+def _lacking_texts(store: Store, verified: _Verified) -> list[str]:
+    """Missing texts of snapshots, by quarter and window; those of quarters that are lost are not counted here."""
     if not {STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name} <= verified.whole.keys():
-        return {}
+        return []
+    snapshots = verified.whole[STABLE_SNAPSHOTS.name]
     with tempfile.TemporaryDirectory() as folder:
-        lacking = lacking_texts(
-            verified.whole[STABLE_SNAPSHOTS.name],
-            verified.whole[PAGE_WIKITEXTS.name],
-            verified.whole.get(REVISION_LOG.name, ()),
-            Path(folder),
+        texts, logs = verified.whole[PAGE_WIKITEXTS.name], verified.whole.get(REVISION_LOG.name, ())
+        lacking = lacking_texts(snapshots, texts, logs, Path(folder))
+    lost, in_part = set(store.lake.lost(PAGE_WIKITEXTS.name)), lacking_quarters(store, snapshots)
+    lines = []
+    for quarter, windows in lacking.items():
+        if quarter in lost:
+            continue
+        keys = [window_of_key(key, store.home.settings.granularity) for key in sorted(windows)]
+        again = f"tempkb build --rebuild --windows {keys[0].start}..{keys[-1].end}"
+        lines.append(
+            f"{PAGE_WIKITEXTS.name} {quarter}: found no text for winners of {_first_few(windows)}; expected the text "
+            f"of each. Read them again: {'tempkb build' if quarter in in_part else again}"
         )
-    # Quarters that are damaged or set aside are reported by themselves, so their texts are not counted here.
-    gone = {key for key in store.lake.lost(PAGE_WIKITEXTS.name) if store.lake.current(PAGE_WIKITEXTS.name, key) is None}
-    lacking = {quarter: windows for quarter, windows in lacking.items() if quarter not in gone}
-    # A person without permission to write gets the report all the same.
-    with contextlib.suppress(OSError, LinkError):
-        for quarter, windows in lacking.items():
-            store.lake.owe(PAGE_WIKITEXTS.name, quarter, windows)
-    return lacking
-
-
-def _lacking_in_words(lacking: Mapping[str, Mapping[str, int]]) -> list[str]:
-    return [
-        f"{PAGE_WIKITEXTS.name} {quarter}: found no text for winners of {_first_few(windows)}; expected the text of "
-        "each. Read them again: tempkb build"
-        for quarter, windows in lacking.items()
-    ]
+    return lines
 
 
 def _first_few(counts: Mapping[str, int]) -> str:
@@ -160,25 +194,8 @@ def _first_few(counts: Mapping[str, int]) -> str:
     return shown + (f" and of {len(counts) - _SHOWN} more windows" if len(counts) > _SHOWN else "")
 
 
-def _lost(store: Store, tables: Sequence[str], passed: Set[tuple[str, str]]) -> list[str]:
-    """Partitions that were set aside earlier and are not built again yet, without those in `passed`."""
-    return [
-        f"{table} {key}: {_what_is_left(store, table, key)}. {_how(store, table, key)}"
-        for table in tables
-        for key in store.lake.lost(table)
-        if (table, key) not in passed
-    ]
-
-
-def _what_is_left(store: Store, table: str, partition: str) -> str:
-    owed = sorted(store.lake.owed(table, partition))
-    if owed and store.lake.current(table, partition) is not None:
-        return f"found a part only, since a version was damaged or lost; expected also what {', '.join(owed)} brings"
-    return "found no version, since a damaged one was set aside; expected one"
-
-
 def _verify_database(
-    store: Store, tables: Sequence[str], verified: Verified, passed: Set[tuple[str, str]]
+    store: Store, tables: Sequence[str], verified: _Verified, passed: Set[tuple[str, str]]
 ) -> list[str]:
     if not store.database.path.exists():
         return []
@@ -249,7 +266,7 @@ def _not_finished(lake: Lake, name: str, places: Sequence[tuple[str, str]]) -> s
     )
 
 
-def _verify_linkers(store: Store, verified: Verified) -> list[str]:
+def _verify_linkers(store: Store, verified: _Verified) -> list[str]:
     """Linkers of verified rows whose files are damaged or missing; what is read for it counts as read."""
     names = [version.partition for version in verified.whole.get(LINKERS.name, ())]
     if not names:

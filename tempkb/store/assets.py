@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from tempkb.options import Words, options_of
 from tempkb.store.glance import glance
-from tempkb.store.lake import Version
 from tempkb.store.materialise import CELL, cells_of, first_rows
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 
 _SCHEMA = "dagster/column_schema"
 # Dagster renders the description of a column as Markdown; without a backslash, `<wiki>` would be an unknown tag.

@@ -28,7 +28,7 @@ from typing import Any
 import duckdb
 
 from tempkb.errors import StoredDamageError, TempkbError
-from tempkb.store.lake import Lake, Version
+from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.opening import (
     ATTACHED,
@@ -41,6 +41,7 @@ from tempkb.store.opening import (
 from tempkb.store.questions import close_off
 from tempkb.store.quoting import identifier, literal, parquet
 from tempkb.store.tables import SIDE_TABLES, Table, View
+from tempkb.store.versions import Version
 
 _BOOKS = """
 CREATE TABLE IF NOT EXISTS published (

@@ -5,18 +5,19 @@ rows, so that equal rows give equal bytes however they were batched.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tempkb
 from tempkb.errors import ContractError
-from tempkb.store.lake import Lake, Version, describe_file, write_side_file
+from tempkb.store.lake import Lake
 from tempkb.store.memory import asking
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import file_names
-from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
+from tempkb.store.tables import EXCLUSIONS, Rule, Table
+from tempkb.store.versions import Version, content_hash, describe_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,15 +30,13 @@ _ROWS_PER_FILE = 1 << 22
 class Provenance:
     """What a partition was made from and with; it becomes the rows of its manifest.
 
-    `inputs` maps the name of a file or table to its sha256 or version.
+    `inputs` maps the name of a file or table to its sha256 or version. `fills` and `filled_by` are those of a version.
     """
 
     inputs: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def settings_json(self) -> str:
-        """The settings as JSON for the manifest."""
-        return json.dumps(dict(self.settings), sort_keys=True, default=str)
+    fills: Mapping[str, Collection[str]] = field(default_factory=dict)
+    filled_by: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,25 @@ class Draft:
         self._open_writer()
         self._close_file()
         self._check_rules()
-        files = [describe_file(path, rows) for path, rows in zip(self._files, self._rows_per_file, strict=True)]
-        sides = [self._write_exclusions(exclusions)]
-        self._write_manifest(provenance, [(file.name, file.sha256) for file in files])
-        return self._lake.swap(self.table, self.partition, self._folder, files, sides)
+        files = tuple(describe_file(path, rows) for path, rows in zip(self._files, self._rows_per_file, strict=True))
+        left_out = self._rows_of(exclusions)
+        version = Version(
+            self.table.name,
+            self.partition,
+            content_hash(self.table, files, left_out),
+            0,
+            self.rows,
+            self.table.fingerprint,
+            files,
+            f"tempkb {tempkb.__version__}, {self.table.name} {self.table.code_version}",
+            dict(provenance.inputs),
+            # As they will be read again.
+            json.loads(json.dumps(dict(provenance.settings), default=str)),
+            left_out,
+            {table: sorted(keys) for table, keys in provenance.fills.items()},
+            tuple(sorted(provenance.filled_by)),
+        )
+        return self._lake.commit(version, self._folder)
 
     def _flush(self, rows: int) -> None:
         import pyarrow as pa
@@ -177,8 +191,8 @@ class Draft:
             example = memory.execute(query, [file_names(self._files)]).fetchall()[0]
         return ", ".join(f"{key} {value}" for key, value in zip(self.table.key, example, strict=True))
 
-    def _write_exclusions(self, exclusions: Iterable[Exclusion]) -> Path:
-        rows = [
+    def _rows_of(self, exclusions: Iterable[Exclusion]) -> tuple[dict[str, Any], ...]:
+        rows = (
             {
                 "table_name": exclusion.table_name or self.table.name,
                 "partition": self.partition,
@@ -189,23 +203,8 @@ class Draft:
             }
             for exclusion in sorted(exclusions, key=lambda one: one.reason)
             if exclusion.n
-        ]
-        return write_side_file(self._folder, EXCLUSIONS, rows)
-
-    def _write_manifest(self, provenance: Provenance, outputs: list[tuple[str, str]]) -> None:
-        shared = {
-            "table_name": self.table.name,
-            "partition": self.partition,
-            "version": "",
-            "settings": provenance.settings_json(),
-            "code_version": f"tempkb {tempkb.__version__}, {self.table.name} {self.table.code_version}",
-        }
-        rows = [
-            {**shared, "role": role, "name": name, "sha256": digest}
-            for role, named in (("input", sorted(provenance.inputs.items())), ("output", outputs))
-            for name, digest in named
-        ]
-        write_side_file(self._folder, MANIFEST, rows)
+        )
+        return tuple({name: row[name] for name in EXCLUSIONS.column_names()} for row in rows)
 
     def _broken(self, what: str) -> ContractError:
         return ContractError(f"table {self.table.name!r}, partition {self.partition}: {what}. Nothing was written.")

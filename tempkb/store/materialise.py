@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.store.lake import Version
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import read_files
+from tempkb.store.versions import Version
 from tempkb.store.visible import visible
 
 _SAMPLE_ROWS = 10

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from tempkb.errors import SettingsError
 from tempkb.options import Words
-from tempkb.store.damage import replace_whole
+from tempkb.store.files import replace_whole
 from tempkb.store.locks import locked
 from tempkb.store.owned import own
 

@@ -1,9 +1,9 @@
 """The object through which rooms write and read the tables of a home."""
 
-import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 from tempkb.errors import SettingsError
 from tempkb.record import digest_of
 from tempkb.settings import Home
-from tempkb.store.damage import Fault, Mended
 from tempkb.store.drafts import Draft, Exclusion, Provenance
-from tempkb.store.lake import DAY, Lake, Version
+from tempkb.store.lake import DAY, Lake
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
-from tempkb.store.owned import LinkError
 from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
-from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Family, Table, View, by_name
+from tempkb.store.tables import EXCLUSIONS, SIDE_TABLES, Family, Table, View, by_name
+from tempkb.store.versions import Fault, Version
 
 if TYPE_CHECKING:
     import duckdb
@@ -130,11 +129,12 @@ class Store:
             current = self.lake.current(table.name, partition)
             if current is None:
                 return self.write(table, partition, rows, provenance, exclusions, staging)
-            inputs = inputs_of(current) | dict(provenance.inputs)
+            inputs = {**current.inputs, **provenance.inputs}
             # Arrow comes with it, which those who only read do without.
             from tempkb.store.merge import union_by_key
 
-            both = Provenance(inputs, provenance.settings)
+            filled_by = {*current.filled_by, *provenance.filled_by}
+            both = Provenance(inputs, provenance.settings, provenance.fills, sorted(filled_by))
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
             return self.write(table, partition, merged, both, self._summed(current, exclusions), staging)
 
@@ -151,30 +151,13 @@ class Store:
             if found:
                 everything = read_files(current.paths())
                 kept = (rows.filter(pc.invert(pc.is_in(rows[column], values))) for rows in everything)
-                self.write(table, partition, kept, provenance, self._summed(current, ()))
+                kept_by = replace(provenance, filled_by=current.filled_by)
+                self.write(table, partition, kept, kept_by, self._summed(current, ()))
             return found
 
     def faults(self) -> list[Fault]:
-        """Return the faults of damaged partitions found in pointers, sizes and side files or by earlier readers."""
+        """Return the faults of lost partitions, found in descriptions and sizes or by earlier readers."""
         return [fault for name in self.tables for fault in self.lake.faults(name)]
-
-    def set_aside_damaged(self) -> list[Mended]:
-        """Set damaged partitions aside, so that they are built again, and return what was done about each.
-
-        A missing pointer is written again if that is enough.
-        """
-        mended = list[Mended]()
-        for fault in self.faults():
-            # What lies behind a link stays as it is; the link is named by whoever is to write there, `gc` and `verify`.
-            with suppress(LinkError):
-                mended += filter(None, [self.lake.mend(fault)])
-        for done in mended:
-            if not done.is_pointed and self.tables[done.fault.table].tells_of_a_run:
-                # Nothing can build it again, so nothing must wait for it.
-                self.lake.remove(done.fault.table, done.fault.partition)
-        for name in self.tables:
-            self.lake.keep_pointers(name)
-        return mended
 
     def publish(self) -> "Publication":
         """Let the DuckDB file show the lake as it is now, as far as the run's patience allows.
@@ -233,27 +216,39 @@ class Store:
             raise SettingsError(f"no table {table!r}; known: {', '.join(sorted({*known, *self.views}))}")
         return known[table]
 
-    def collect_garbage(self) -> tuple[list[Path], int]:
+    def collect_garbage(self, frozen: Iterable[tuple[str, str, str]] = ()) -> tuple[list[Path], int]:
         """Publish what is pending, then remove all versions and drafts that nothing uses any more.
 
         What the DuckDB file shows is in use. Who has opened one that was replaced since may use what was replaced in
         the last day. Only on a full disk, where no view can be changed, what is no longer current goes at once.
+        Damaged versions of scores, generations and vectors stay, since they cost most.
+
+        Args:
+            frozen: table, partition and version of what is in use besides, as versions of releases are.
 
         Returns:
             the folders that were deleted, and how many stay because they were replaced less than a day ago.
         """
-        publication, seconds = self.publish(), DAY
+        for table in self.tables.values():
+            # Nothing can build again what told of a run, so nothing must wait for it.
+            for key in self.lake.lost(table.name) if table.tells_of_a_run else ():
+                self.lake.remove(table.name, key)
+        publication, seconds, costly = self.publish(), DAY, self.costly()
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
-            shown = self.database.shown_versions()
+            shown, frozen = self.database.shown_versions(), set(frozen)
             if publication.no_room:
                 # What the file shows goes only if nothing else is to be had.
-                removed, seconds = self.lake.collect_garbage(shown, 0)[0], 0.0
+                removed, seconds = self.lake.collect_garbage(shown | frozen, 0, costly)[0], 0.0
                 shown = shown if removed else set()
-            found, n_young = self.lake.collect_garbage(shown, seconds)
+            found, n_young = self.lake.collect_garbage(shown | frozen, seconds, costly)
         if publication.no_room:
             self.publish()
             found = [*removed, *found]
         return found, n_young
+
+    def costly(self) -> list[str]:
+        """Return the names of tables of which damaged versions are never deleted."""
+        return [one.name for one in self.tables.values() if one.family in (Family.MODEL, Family.LINKER)]
 
     def ask(self, query: str, *names: str) -> list[dict[str, Any]]:
         """Return the rows of a query over the lake's files."""
@@ -329,23 +324,6 @@ class Store:
                 one.reason, one.n + (before.n if before else 0), before.example if before else one.example, key[1]
             )
         return list(summed.values())
-
-
-def inputs_of(version: Version) -> dict[str, str]:
-    """Return what a version was made from: digests by the name of the file or table, from its manifest."""
-    return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
-
-
-def settings_of(version: Version) -> dict[str, Any]:
-    """Return the settings with which a version was made, from its manifest; none if it has no manifest."""
-    rows = version.side_rows(MANIFEST.name)
-    return dict(json.loads(rows[0]["settings"])) if rows and rows[0]["settings"] else {}
-
-
-def is_of_present_code(version: Version, table: Table) -> bool:
-    """Return whether a version was written by the code version that its table has now, as its manifest says."""
-    ours = f", {table.name} {table.code_version}"
-    return all(row["code_version"].endswith(ours) for row in version.side_rows(MANIFEST.name))
 
 
 def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> "Iterator[pa.Table]":

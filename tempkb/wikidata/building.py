@@ -20,11 +20,11 @@ from tempkb.errors import SettingsError, SourceError
 from tempkb.filtering import LeftOut
 from tempkb.settings import Home
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.versions import Version
 from tempkb.titles import Site
 from tempkb.wikidata.classes import write_classes, write_subclasses
 from tempkb.wikidata.decoding import is_item

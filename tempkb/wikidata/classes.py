@@ -6,9 +6,9 @@ from typing import Any
 import duckdb
 
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wikidata.staging import Staging, query_rows
 from tempkb.wikidata.tables import ENTITY_CLASSES, SUBCLASSES
 

@@ -19,10 +19,11 @@ import duckdb
 import pyarrow as pa
 
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Lake, Version
+from tempkb.store.lake import Lake
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wikidata.membership import CERTAIN_FROM, MAX_DAY, POSSIBLE_FROM, POSSIBLE_TO, true_within
 from tempkb.wikidata.tables import FACTS, LATE_EDITS, WIKIDATA_ENTITIES
 from tempkb.windows import Window, windows_until

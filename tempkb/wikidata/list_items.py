@@ -4,10 +4,10 @@ from datetime import date
 
 import duckdb
 
-from tempkb.store.lake import Version
 from tempkb.store.memory import view_files
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wikidata.classes import close
 from tempkb.wikidata.tables import ENTITY_CLASSES, SUBCLASSES
 

@@ -10,9 +10,7 @@ from typing import Any
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home, Settings
-from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
-from tempkb.store.tables import MANIFEST
+from tempkb.store.versions import Version
 from tempkb.titles import Site
 from tempkb.wikitext.wikis import label_language
 
@@ -69,9 +67,8 @@ def settings_mark(settings: Settings) -> str:
 
 
 def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
-    """Return whether the manifest of a version records these settings."""
-    manifest = version.side_rows(MANIFEST.name)
-    return bool(manifest) and manifest[0]["settings"] == Provenance({}, settings).settings_json()
+    """Return whether a version was made with these settings."""
+    return bool(version.settings == json.loads(json.dumps(settings)))
 
 
 def language_of_wiki(settings: Settings) -> str:

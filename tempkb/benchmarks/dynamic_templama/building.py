@@ -19,11 +19,11 @@ from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.errors import ContractError, SettingsError
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.windows import Window
 
 Log = Callable[[str], None]

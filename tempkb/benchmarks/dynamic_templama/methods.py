@@ -49,9 +49,9 @@ from tempkb.benchmarks.methods import (
 )
 from tempkb.benchmarks.plots import plot_bars
 from tempkb.store.glance import glance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 _CHANGES = ("unchanged", "updated", "new", "deleted", "undatable")
 

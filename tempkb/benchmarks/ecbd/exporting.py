@@ -12,10 +12,10 @@ from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.spans import NP, RANDOM
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, TABLES
 from tempkb.benchmarks.export_folder import ExportFolder
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 POPULAR = "popular"
 YEAR = f"CASE WHEN subset = 'odie' THEN year(origin_from)::VARCHAR ELSE '{POPULAR}' END"

@@ -45,11 +45,11 @@ from tempkb.benchmarks.sources import newest_cut, newest_wikidata
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.glance import glance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
 from tempkb.windows import refuse_future_cuts, refuse_unended, windows_between
 from tempkb.wording import counted

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.plots import plot_bars
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
+from tempkb.store.versions import Version
 
 _NO_ORIGIN = "popular"
 

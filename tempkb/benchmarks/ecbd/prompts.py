@@ -15,9 +15,9 @@ from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut
 from tempkb.prompts import Prompt
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
 from tempkb.store.parquet import open_parquet
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 NO_CHUNK = "no_ent_chunk: no noun phrase was found around the mention, or it overlaps the answer"
 NO_DEFINITION = "random_definition: no other entity's definition fits the item"

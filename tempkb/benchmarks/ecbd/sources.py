@@ -15,11 +15,11 @@ from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners, is_current
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.lake import Version
 from tempkb.store.memory import view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.versions import Version
 from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
 from tempkb.windows import Window, window_ending
 

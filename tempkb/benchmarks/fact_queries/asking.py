@@ -6,8 +6,8 @@ from typing import Any
 from tempkb.benchmarks.methods import Picture, Rows, Shown
 from tempkb.benchmarks.plots import plot_lines
 from tempkb.store.glance import glance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
+from tempkb.store.versions import Version
 
 
 def shown_of_queries(versions: Sequence[Version]) -> dict[str, Shown]:

@@ -24,10 +24,10 @@ from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.tables import ENTITY_POPULARITY
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.versions import Version
 from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 
 Log = Callable[[str], None]

@@ -16,11 +16,11 @@ from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.loading import Config, Part, config_of_table
 from tempkb.benchmarks.register import partitions_of_release
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 
 
 def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mapping[str, Any]], None]:

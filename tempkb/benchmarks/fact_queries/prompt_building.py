@@ -27,11 +27,11 @@ from tempkb.benchmarks.methods import Log
 from tempkb.benchmarks.prompt_steps import are_current
 from tempkb.errors import ContractError
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, spilling_to, view_files
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 from tempkb.windows import Window
 
 _BATCH_ROWS = 1 << 16

@@ -13,10 +13,10 @@ from tempkb.benchmarks.linkable.methods import Snapshots
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL, fixed_size
 from tempkb.benchmarks.register import need_version
 from tempkb.errors import SettingsError
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 Log = Callable[[str], None]
 Integers = npt.NDArray[np.int64]

@@ -41,12 +41,12 @@ from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import not_built
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking, spilling_to
 from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import file_names, literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 from tempkb.wikidata.list_items import fill_list_items
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.windows import window_ending

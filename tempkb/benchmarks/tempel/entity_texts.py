@@ -27,11 +27,11 @@ from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import not_built
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wikidata.list_items import fill_list_items
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.windows import window_ending
@@ -55,7 +55,7 @@ def write_entity_texts(store: Store, release: Release, cut: date) -> Version:
         settings = cleaner_settings(store) | {"n_with_text": _n_with_text(connection)}
         absent = _absent_quarters(store, connection, cut)
         # Digests whose texts have left the home stay as they are: they cannot be computed again.
-        if built is not None and inputs_of(built) == inputs and (absent or was_cleaned_with(built, settings)):
+        if built is not None and built.inputs == inputs and (absent or was_cleaned_with(built, settings)):
             return built
         _refuse_absent(store, f"{ENTITY_TEXTS.name} {partition}", cut, absent)
         digests = folder / "digests.parquet"

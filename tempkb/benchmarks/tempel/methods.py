@@ -43,10 +43,10 @@ from tempkb.benchmarks.tempel.tables import (
 )
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.lake import Version
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.windows import refuse_future_cuts
 from tempkb.wording import counted
 

@@ -19,9 +19,9 @@ from tempkb.mentions.building import holds_winners
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 from tempkb.wikidata.list_items import dump_for
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.wikidata.tables import ENTITY_CLASSES
@@ -79,7 +79,7 @@ def write_new_entities(store: Store, release: Release, cut: date) -> Version:
     with store.lake.staging() as folder, spilling_to(folder) as connection:
         before, classes = _snapshot_before(store, release, cut), _classes_at(store, connection, cut)
         inputs = {f"{one.table} {one.partition}": one.version for one in (entities, before, classes) if one is not None}
-        if built is not None and inputs_of(built) == inputs:
+        if built is not None and built.inputs == inputs:
             return built
         view_files(connection, "entities", entities.paths(), TEMPEL_ENTITIES.schema)
         view_files(connection, "before", before.paths() if before else [], STABLE_SNAPSHOTS.schema)

@@ -37,9 +37,9 @@ from tempkb.results.tables import ALL, DEMO_EFFECT
 from tempkb.scores.requests import ScoreRequest
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Version
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 
 def write_demo_effect(store: Store) -> Version:

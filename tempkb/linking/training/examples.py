@@ -17,10 +17,10 @@ from tempkb.linking.inputs import EntityText, MentionText
 from tempkb.linking.mending import command_of
 from tempkb.linking.tables import LINKERS
 from tempkb.linking.training.lessons import Example, digest_of_examples
-from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store, inputs_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 _LEAST_ENTITIES = 2
 
@@ -83,7 +83,7 @@ def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) ->
     """
     release, cut = row["release"], row["cut"]
     version = store.lake.current(LINKERS.name, row["linker"])
-    trained_on = inputs_of(version) if version is not None else {}
+    trained_on = version.inputs if version is not None else {}
     mentions = store.lake.current(linkable_of(store.home, release).mentions.name, partition_of(release, cut))
     if mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version:
         return

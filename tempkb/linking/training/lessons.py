@@ -10,7 +10,7 @@ from typing import Any
 
 from tempkb.linking.inputs import EntityText, MentionText
 from tempkb.linking.training.recipe import Recipe
-from tempkb.store.damage import replace_whole
+from tempkb.store.files import replace_whole
 
 CHECKPOINT, COURSE = "checkpoint", "course.json"
 """What is in the folder of a lesson at the end: the encoder, and how its training went."""

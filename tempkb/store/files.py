@@ -1,0 +1,78 @@
+"""Files written in one step, and checksums of files. Standard library only.
+
+Bits flip on disks and copies break off. Sizes are compared whenever a version is
+looked up, checksums before its files are read, once per process.
+"""
+
+import errno
+import hashlib
+import os
+from pathlib import Path
+
+# Checksums of files that this process has read, with the state of the file for which they hold.
+_SUMS: dict[Path, tuple[tuple[int, int, int], str]] = {}
+
+
+def sum_of(path: Path, *, anew: bool = False) -> str:
+    """Return the sha256 of a file in hexadecimal; an unchanged file is read once per process."""
+    state = path.stat()
+    seen = (state.st_size, state.st_mtime_ns, state.st_ino)
+    known = _SUMS.get(path)
+    if known is not None and known[0] == seen and not anew:
+        return known[1]
+    with path.open("rb") as handle:
+        digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    _SUMS[path] = (seen, digest)
+    return digest
+
+
+def size_fault(path: Path | str, size: int) -> tuple[str, str] | None:
+    """Compare a file's size with the noted one; return what was found and what was expected if it differs."""
+    try:
+        found = os.stat(path).st_size  # noqa: PTH116 - called for each file of each partition, where it costs half
+    except (FileNotFoundError, NotADirectoryError):
+        return "no such file", f"{size:,} bytes"
+    return None if found == size else (f"{found:,} bytes", f"{size:,} bytes")
+
+
+def sum_fault(path: Path, size: int, digest: str, *, anew: bool = False) -> tuple[str, str] | None:
+    """Compare a file's size and checksum with the noted ones; return what was found and expected if they differ.
+
+    Raises:
+        OSError: the system does not let us read the file now, which does not mean that it is damaged.
+    """
+    if fault := size_fault(path, size):
+        return fault
+    try:
+        found = sum_of(path, anew=anew)
+    except OSError as error:
+        # Too many open files, or a missing permission. A disk that cannot read its block is named like damage.
+        if error.errno not in (errno.EIO, errno.ENOENT):
+            raise
+        return f"a file that cannot be read ({error.strerror})", f"sha256 {digest[:16]}…"
+    return None if found == digest else (f"sha256 {found[:16]}…", f"sha256 {digest[:16]}…")
+
+
+def carry_sum(old: Path, new: Path) -> None:
+    """Keep the known checksum of a file that was moved."""
+    if (known := _SUMS.pop(old, None)) is not None:
+        _SUMS[new] = known
+
+
+def replace_whole(path: Path, data: bytes) -> None:
+    """Write a small file in one step; make its folder if it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    draft.write_bytes(data)
+    sync(draft)
+    draft.replace(path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Have the system write a file or a folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

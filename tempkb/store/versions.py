@@ -1,0 +1,227 @@
+"""A version of a partition, which describes itself: `version.json`, written last, with its own sum."""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tempkb.errors import StoredDamageError
+from tempkb.store.files import replace_whole, size_fault, sum_fault, sum_of
+from tempkb.store.locks import locked
+from tempkb.store.memory import has_columns_of
+from tempkb.store.owned import LinkError, own
+from tempkb.store.tables import EXCLUSIONS, Table
+
+DESCRIPTION = "version.json"
+SWAP_LOCK = ".swap"
+"""The lock of a lake under which versions come and go."""
+
+# Whether versions with the first fingerprint fit the declaration with the second one.
+_FITS: dict[tuple[str, str], bool] = {}
+# Versions by their folder, with the state of the description from which they were read.
+_READ: dict[Path, tuple[tuple[int, int, int], "Version | None"]] = {}
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One Parquet file of a version: its name in the version folder, size, checksum and rows."""
+
+    name: str
+    sha256: str
+    bytes: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A file of the lake that was changed since it was written.
+
+    Attributes:
+        file: name in the version's folder, or `CURRENT`.
+        version: the one that the pointer names; empty if the pointer itself cannot be read.
+    """
+
+    table: str
+    partition: str
+    file: str
+    found: str
+    expected: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.partition}, {self.file}: found {self.found}; expected {self.expected}"
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a partition, as its folder describes it.
+
+    Attributes:
+        serial: grows with each writing in the partition, so that the newest version is known without a pointer.
+        code: version of tempkb, and code version of the table.
+        inputs: name of a file or table that was read -> its checksum or version.
+        settings: with which it was made, as JSON has them.
+        exclusions: its rows of `exclusions`.
+        fills: keys of the growing tables' partitions to which what was made with it belongs, by table.
+        filled_by: keys of what has filled it, if it grows; neither part of its name nor of what it depends on.
+        record: digest of the home's record under which it was written; empty if there was none.
+        damage: the fault of a file of which a reader found that its bytes were changed.
+    """
+
+    table: str
+    partition: str
+    version: str
+    serial: int = field(compare=False)
+    rows: int
+    schema: str
+    files: tuple[DataFile, ...]
+    code: str = ""
+    inputs: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    exclusions: tuple[dict[str, Any], ...] = ()
+    fills: Mapping[str, Collection[str]] = field(default_factory=dict)
+    filled_by: tuple[str, ...] = ()
+    record: str = ""
+    damage: Fault | None = None
+    folder: Path = Path()
+
+    def paths(self) -> list[Path]:
+        """Return the absolute paths of the data files, in key order, for reading; verifies their checksums first.
+
+        Raises:
+            StoredDamageError: a file was changed since it was written; the partition counts as absent from now on.
+        """
+        if fault := self.fault(sums=True):
+            raise self.refuse(fault)
+        return self.places()
+
+    def places(self) -> list[Path]:
+        """Return the absolute paths of the data files, in key order, without verifying them."""
+        return [self.folder / file.name for file in self.files]
+
+    def fits(self, table: Table) -> bool:
+        """Does the version have the columns of a declaration, in name, type and order? Meanings may differ.
+
+        Raises:
+            StoredDamageError: the file that shows it was changed since it was written.
+        """
+        if self.schema == table.fingerprint:
+            return True
+        # Versions with equal fingerprints have equal columns, so one file is read for all of them.
+        known = self.schema, table.fingerprint
+        if known not in _FITS:
+            _FITS[known] = has_columns_of(self.paths()[0], table)
+        return _FITS[known]
+
+    def is_of_present_code(self, table: Table) -> bool:
+        """Was it written by the code version that its table has now?"""
+        return self.code.endswith(f", {table.name} {table.code_version}")
+
+    def side_rows(self, name: str) -> list[dict[str, Any]]:
+        """Return its rows of the side table `exclusions` or `manifest`, in the order of the table's columns."""
+        if name == EXCLUSIONS.name:
+            return [dict(row) for row in self.exclusions]
+        shared = {"table_name": self.table, "partition": self.partition, "version": self.version}
+        made = {"settings": json.dumps(self.settings, sort_keys=True), "code_version": self.code}
+        named = [("input", *one) for one in sorted(self.inputs.items())]
+        named += [("output", file.name, file.sha256) for file in self.files]
+        return [shared | {"role": role, "name": name, "sha256": digest} | made for role, name, digest in named]
+
+    def n_bytes(self) -> int:
+        """Return the size of all data files."""
+        return sum(file.bytes for file in self.files)
+
+    def sum_of_sides(self) -> str:
+        """Return a hash of exclusions and manifest, which may differ for equal rows."""
+        said = [list(self.exclusions), self.inputs, self.settings, self.code]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+    def fault(self, *, sums: bool, anew: bool = False) -> Fault | None:
+        """Return the fault of the first changed file; None if all files are as they were written.
+
+        Args:
+            sums: compare checksums as well as sizes.
+            anew: also read files whose checksums this process already knows.
+        """
+        folder = str(self.folder)
+        for file in self.files:
+            if sums:
+                found = sum_fault(self.folder / file.name, file.bytes, file.sha256, anew=anew)
+            else:
+                found = size_fault(f"{folder}/{file.name}", file.bytes)
+            if found:
+                return Fault(self.table, self.partition, file.name, *found, self.version)
+        return None
+
+    def refuse(self, fault: Fault) -> StoredDamageError:
+        """Note a fault of the bytes of a file in the description; return the error to raise.
+
+        A fault of reading is not noted: the next try may succeed.
+        """
+        root = self.folder.parents[2]
+        # A user who may not write here still gets the error; others will find the fault by themselves.
+        with contextlib.suppress(OSError, LinkError), locked(own(root, root / SWAP_LOCK)):
+            # A reader may hold a version that was replaced or built again in the meantime.
+            held = read_version(own(root, self.folder))
+            again = held.fault(sums=True) if held is not None else None
+            if held is not None and again is not None and again.found.startswith("sha256"):
+                describe(replace(held, damage=again))
+        advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
+        return StoredDamageError(f"{fault}. {advice}")
+
+
+def describe_file(path: Path, rows: int) -> DataFile:
+    """Return name, size, checksum and rows of a Parquet file that was written."""
+    return DataFile(path.name, sum_of(path), path.stat().st_size, rows)
+
+
+def content_hash(table: Table, files: Sequence[DataFile], exclusions: Sequence[Mapping[str, Any]]) -> str:
+    """Return the name of a version: equal rows and exclusions have an equal one."""
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in exclusions)
+    left_out = hashlib.sha256(lines.encode()).hexdigest() if lines else ""
+    parts = [str(table.schema), *(file.sha256 for file in files), left_out]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def describe(version: Version) -> None:
+    """Write the description of a version into its folder, in one step."""
+    said = asdict(version)
+    del said["folder"]
+    body = json.dumps(said, indent=1, ensure_ascii=False).encode()
+    replace_whole(version.folder / DESCRIPTION, body.removesuffix(b"\n}") + _last_line(body))
+
+
+def read_version(folder: Path) -> Version | None:
+    """Return the version in a folder; None if its description is missing, or not as it was written."""
+    path = folder / DESCRIPTION
+    try:
+        state = path.stat()
+        seen = (state.st_size, state.st_mtime_ns, state.st_ino)
+        known = _READ.get(folder)
+        if known is None or known[0] != seen:
+            known = _READ[folder] = seen, _parsed(path.read_bytes(), folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return known[1]
+
+
+def _parsed(written: bytes, folder: Path) -> Version | None:
+    """Read a description, and compare it with the checksum at its end."""
+    size = len(_last_line(b""))
+    body, line = written[:-size] + b"\n}", written[-size:]
+    if line != _last_line(body):
+        return None
+    said = json.loads(body)
+    if (said["table"], said["partition"], said["version"]) != (folder.parts[-3], folder.parts[-2], folder.name):
+        return None
+    said |= {"files": tuple(DataFile(**one) for one in said["files"]), "exclusions": tuple(said["exclusions"])}
+    said |= {"filled_by": tuple(said["filled_by"]), "damage": Fault(**said["damage"]) if said["damage"] else None}
+    return Version(**said, folder=folder)
+
+
+def _last_line(body: bytes) -> bytes:
+    """Return the last line of a description, with the checksum of the description without this line."""
+    return b',\n "sum": "' + hashlib.sha256(body).hexdigest().encode() + b'"\n}\n'
