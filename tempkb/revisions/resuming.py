@@ -27,7 +27,7 @@ class _Noted:
 
 
 _NOTED = TypeAdapter(_Noted)
-_VERSIONS = TypeAdapter(dict[str, list[Version]])
+_VERSIONS = TypeAdapter(dict[str, dict[str, str]])
 _BEFORE = "before.json"
 
 
@@ -98,17 +98,19 @@ class Before:
         for window in windows:
             if window not in self._noted:
                 versions = [self._lake.current(table, window) for table in tables]
-                self._noted[window] = [version for version in versions if version is not None]
+                self._noted[window] = {one.table: one.version for one in versions if one is not None}
         draft = self._path.with_suffix(".draft")
         draft.write_bytes(_VERSIONS.dump_json(self._noted))
         draft.replace(self._path)
 
     def of(self, window: str) -> dict[str, Version]:
         """Return the version of each table of a window, leaving out versions whose files are gone or changed."""
-        return {version.table: version for version in self._noted.get(window, []) if version.fault(sums=True) is None}
+        named = self._noted.get(window, {}).items()
+        versions = (self._lake.version(table, window, name) for table, name in named)
+        return {one.table: one for one in versions if one is not None and one.fault(sums=True) is None}
 
 
-def _read_note(path: Path) -> dict[str, list[Version]]:
+def _read_note(path: Path) -> dict[str, dict[str, str]]:
     try:
         return _VERSIONS.validate_json(path.read_bytes())
     except ValidationError:

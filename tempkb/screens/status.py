@@ -245,7 +245,7 @@ def _print_linkers(store: Store, linkers: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _print_damage(store: Store) -> None:
-    """Print the partitions that are lost, with the command that makes them again, and DuckDB files that were set aside."""
+    """Print what is lost, with the command that makes it again, and DuckDB files that were set aside."""
     faults = store.faults()
     for fault in faults:
         command = command_for(store, fault.table, fault.partition)

@@ -83,6 +83,11 @@ class Lake:
         version, fault = self.examine(table, partition)
         return version if fault is None else None
 
+    def version(self, table: str, partition: str, name: str) -> Version | None:
+        """Return a version by its name, current or not; None if it is not there, or not whole."""
+        found = read_version(self._folder(table, partition) / name)
+        return found if found is not None and _is_whole(found) else None
+
     def written_at(self, table: str, partition: str) -> int | None:
         """Return when a partition was written last, in nanoseconds since 1970; None if it is not there.
 

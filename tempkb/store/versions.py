@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ class Version:
     inputs: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     exclusions: tuple[dict[str, Any], ...] = ()
-    fills: Mapping[str, Collection[str]] = field(default_factory=dict)
+    fills: Mapping[str, Sequence[str]] = field(default_factory=dict)
     filled_by: tuple[str, ...] = ()
     record: str = ""
     damage: Fault | None = None
