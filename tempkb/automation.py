@@ -24,12 +24,11 @@ from tempkb.errors import SourceError, TempkbError
 from tempkb.failures import call_hook, innermost
 from tempkb.generations.tables import GENERATIONS
 from tempkb.instance import GOING_ON, end_dead_runs
-from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
 from tempkb.models.tables import MODELS, READY
 from tempkb.partitions import CHAINED, DUMPS
-from tempkb.planning.built import stale_windows
+from tempkb.planning.built import OF_WINDOW, stale_windows
 from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, unregistered
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -321,7 +320,7 @@ def _wanted(store: Store, due: Sequence[Due]) -> list[dg.RunRequest]:
     # Items go first: what follows from them would be made anew by them.
     unlinked = unlinked_windows(store)
     stale = [window for window in stale_windows(store) if window not in unlinked]
-    derived = [dg.AssetKey(name) for name in (PAGE_TEXTS.name, PAGE_LINKS.name, *WRITERS)]
+    derived = [dg.AssetKey(name) for name in (PAGE_TEXTS.name, PAGE_LINKS.name, *OF_WINDOW)]
     asked += [_of_windows(stretch, day, "mentions", asset_selection=derived) for stretch in stretches(stale)]
     items = {"run_config": ONLY_ITEMS, "asset_selection": [dg.AssetKey(STABLE_SNAPSHOTS.name)]}
     asked += [_of_windows(stretch, day, "items", **items) for stretch in stretches(unlinked)]

@@ -9,6 +9,7 @@ from tempkb.store.tables import Table, View
 
 if TYPE_CHECKING:
     # Brings DuckDB and Arrow, which who only asks for help needs as little.
+    from tempkb.engine.steps import Step
     from tempkb.store.promises import Promise
 
 
@@ -22,6 +23,7 @@ class Room:
         views: named questions to tables of this room and of those before it.
         modules: dotted names of the modules that define its assets.
         promises: dotted names of the modules that declare `PROMISES`, of which its checks are made.
+        steps: dotted name of the module that declares `STEPS`, how its tables are made.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Room:
     views: tuple[View, ...] = ()
     modules: tuple[str, ...] = ()
     promises: tuple[str, ...] = ()
+    steps: str = ""
 
     def loaded(self) -> list[ModuleType]:
         """Import the modules of assets."""
@@ -37,3 +40,8 @@ class Room:
     def promised(self) -> "list[Promise]":
         """Import what the tables of the room promise to one another."""
         return [promise for name in self.promises for promise in import_module(name).PROMISES]
+
+    def stepped(self) -> "tuple[Step, ...]":
+        """Import how the tables of the room are made."""
+        found: tuple[Step, ...] = import_module(self.steps).STEPS if self.steps else ()
+        return found

@@ -4,6 +4,8 @@ dumps -> revisions -> wikitext, mentions -> benchmarks -> scores, generations ->
 dumps -> wikidata --------------------------^   models, linking
 """
 
+from typing import TYPE_CHECKING
+
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.room import ROOM as FACT_QUERIES
 from tempkb.dumps.room import ROOM as DUMPS
@@ -15,6 +17,9 @@ from tempkb.results.room import ROOM as RESULTS
 from tempkb.revisions.room import ROOM as REVISIONS
 from tempkb.scores.room import ROOM as SCORES
 from tempkb.wikidata.room import ROOM as WIKIDATA
+
+if TYPE_CHECKING:
+    from tempkb.engine.steps import Step
 
 ROOMS = (
     DUMPS,
@@ -29,6 +34,12 @@ ROOMS = (
     LINKING,
     RESULTS,
 )
+
+
+def steps() -> "tuple[Step, ...]":
+    """Return how all tables are made, as far as steps make them."""
+    return tuple(step for room in ROOMS for step in room.stepped())
+
 
 TABLES = tuple(table for room in ROOMS for table in room.tables)
 """All tables that are declared, in the order of the data."""

@@ -5,11 +5,10 @@ quarter are cleaned. All are cleaned again if the cleaner, its tables of templat
 or the setting `dropped_sections` changed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -19,13 +18,14 @@ from tempkb.engine.choose import map_items
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut
-from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.reading import OF_TEMPLATES, Batch, Cleaned, Piece, clean_batch
+from tempkb.mentions.steps import cleaner_settings
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.parquet import open_parquet
 from tempkb.store.store import Store, read_files
+from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 from tempkb.titles import Site
 
@@ -33,35 +33,15 @@ _BATCH_BYTES = 64 << 20
 _PRELOAD = ("tempkb.mentions.reading",)
 _NAMES_COUNTED = 500
 Log = Callable[[str], None]
+ProvenanceOf = Callable[[Table, str], Provenance]
 
 
-def stale_quarters(store: Store) -> list[str]:
-    """Return the quarters whose texts or links were not made from the present `page_wikitexts` by this cleaner."""
-    settings = cleaner_settings(store)
-    stale = []
-    for source in store.lake.versions(PAGE_WIKITEXTS.name):
-        made = [store.lake.current(table.name, source.partition) for table in (PAGE_TEXTS, PAGE_LINKS)]
-        if any(one is None or _made_from(one, settings) != source.version for one in made):
-            stale.append(source.partition)
-    return stale
-
-
-def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tuple[str, str], Version]:
-    """Write the texts and links of some quarters from `page_wikitexts`, unless others write them at this moment.
-
-    Returns:
-        The versions written, by table and quarter.
+def clean_quarters(store: Store, quarters: Sequence[str], provenance: ProvenanceOf, log: Log) -> list[Version]:
+    """Write the texts and links of some quarters from `page_wikitexts`; return their versions.
 
     Raises:
         ContractError: a worker failed; its quarters keep their old versions, the others are written.
     """
-    with ExitStack() as held:
-        for quarter in sorted(quarters):
-            held.enter_context(store.lake.partition_lock(PAGE_TEXTS.name, quarter, "cleaning"))
-        return _clean(store, sorted({*quarters} & {*stale_quarters(store)}), log)
-
-
-def _clean(store: Store, quarters: Sequence[str], log: Log) -> dict[tuple[str, str], Version]:
     sites = _Sites(store)
     plans = [_plan(store, source) for source in store.lake.versions(PAGE_WIKITEXTS.name, quarters)]
     batches = _batches([piece for plan in plans for piece in _pieces(store, plan, sites)])
@@ -80,10 +60,8 @@ def _clean(store: Store, quarters: Sequence[str], log: Log) -> dict[tuple[str, s
         for number in sorted(done):
             for one in done[number]:
                 cleaned[one.quarter].append(one)
-        versions: dict[tuple[str, str], Version] = {}
-        for plan in plans:
-            if plan.source.partition not in failed:
-                versions |= _write(store, plan, cleaned[plan.source.partition])
+        whole = [plan for plan in plans if plan.source.partition not in failed]
+        versions = [one for plan in whole for one in _write(store, plan, cleaned[plan.source.partition], provenance)]
     if failed:
         why = "; ".join(f"quarter {quarter}: {reason}" for quarter, reason in sorted(failed.items()))
         raise ContractError(f"{PAGE_TEXTS.name}: {why}. These quarters keep their old versions.")
@@ -112,33 +90,28 @@ class _Plan:
 
 def _plan(store: Store, source: Version) -> _Plan:
     settings = cleaner_settings(store)
-    held = [store.lake.current(table.name, source.partition) for table in (PAGE_TEXTS, PAGE_LINKS)]
-    made_from = {_made_from(one, settings) if one is not None else "" for one in held}
-    # After a run that was killed between the two tables, they are made from different wikitexts. Then nothing counts
-    # as clean.
-    if len(made_from) > 1 or "" in made_from:
+    texts, links = (store.lake.current(table.name, source.partition) for table in (PAGE_TEXTS, PAGE_LINKS))
+    if texts is None or links is None or texts.inputs != links.inputs:
+        # A run was killed between the two tables, which are so made from different wikitexts. Nothing counts as clean.
         return _Plan(source, frozenset())
-    done = _revisions_in(held[0])
+    tables = store.tables
+    if not all(one.was_made_with(settings) and one.is_of_present_code(tables[one.table]) for one in (texts, links)):
+        return _Plan(source, frozenset())
+    done = _revisions_in(texts)
     # If texts were removed from the wikitexts, which is rare, the quarter is written anew.
     return _Plan(source, done if done <= _revisions_in(source) else frozenset())
 
 
-def _write(store: Store, plan: _Plan, cleaned: Sequence[Cleaned]) -> dict[tuple[str, str], Version]:
+def _write(store: Store, plan: _Plan, cleaned: Sequence[Cleaned], provenance: ProvenanceOf) -> Iterator[Version]:
     """Write a quarter: add the new revisions to the existing version, or write all of it."""
-    quarter = plan.source.partition
-    provenance = Provenance({f"{PAGE_WIKITEXTS.name} {quarter}": plan.source.version}, cleaner_settings(store))
-    written = {}
     for table, paths in (
         (PAGE_TEXTS, [piece.texts for piece in cleaned]),
         (PAGE_LINKS, [piece.links for piece in cleaned]),
     ):
-        rows = read_files(paths)
         exclusions = _exclusions(cleaned) if table is PAGE_TEXTS else []
-        if plan.done:
-            written[table.name, quarter] = store.add(table, quarter, rows, provenance, exclusions=exclusions)
-        else:
-            written[table.name, quarter] = store.write(table, quarter, rows, provenance, exclusions)
-    return written
+        made_from = provenance(table, plan.source.partition)
+        write = partial(store.add, exclusions=exclusions) if plan.done else partial(store.write, exclusions=exclusions)
+        yield write(table, plan.source.partition, read_files(paths), made_from)
 
 
 def _pieces(store: Store, plan: _Plan, sites: _Sites) -> Iterator[Piece]:
@@ -183,14 +156,7 @@ def _exclusions(cleaned: Sequence[Cleaned]) -> list[Exclusion]:
     return [Exclusion(*row) for row in left_out.rows()]
 
 
-def _made_from(version: Version, settings: Mapping[str, Any]) -> str:
-    """The version of `page_wikitexts` from which a version was made; empty if it was made by another cleaner."""
-    return next(iter(version.inputs.values()), "") if was_cleaned_with(version, settings) else ""
-
-
-def _revisions_in(version: Version | None) -> frozenset[int]:
-    if version is None:
-        return frozenset()
+def _revisions_in(version: Version) -> frozenset[int]:
     return frozenset(
         number for rows in read_files(version.paths(), ["revision_id"]) for number in rows["revision_id"].to_pylist()
     )

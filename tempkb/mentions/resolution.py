@@ -1,26 +1,12 @@
 """Resolves links at a cut and counts them, in SQL over the lake's files; no row passes through Python."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-
 import duckdb
-import pyarrow as pa
 
-from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
-from tempkb.store import memory
-from tempkb.store.drafts import Exclusion
+from tempkb.filtering import LeftOut
 
 # MediaWiki follows one redirect only, and bots shorten chains later. Chains up to this length are followed as if they
 # were shortened already.
 LONGEST_CHAIN = 8
-_BATCH_ROWS = 1 << 16
-# Schemas of views that may have no files: in a wiki without texts, or in a window before the first text.
-EMPTY = {"links": PAGE_LINKS.schema, "texts": PAGE_TEXTS.schema}
-
-
-def view_files(connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[Path]) -> None:
-    """Make or replace a view over Parquet files; without files it is empty, if `EMPTY` has its schema."""
-    memory.view_files(connection, name, paths, EMPTY.get(name))
 
 
 def resolve(connection: duckdb.DuckDBPyConnection) -> None:
@@ -139,17 +125,18 @@ ENTITY_POPULARITY_SQL = """
 """
 
 
-def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[pa.Table]:
-    """Yield the rows of a query, a batch at a time."""
-    for batch in connection.sql(query).to_arrow_reader(_BATCH_ROWS):
-        yield pa.Table.from_batches([batch])
+def count_left_out(connection: duckdb.DuckDBPyConnection, left_out: LeftOut) -> None:
+    """Count the links that are not mentions, and the articles of windows that were built without texts.
 
-
-def articles_without_text(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
-    """Count the articles whose text is in the dump but not in the lake, because the window was built without texts.
-
-    Needs the views `snapshot` and `texts` (page_texts of the same quarters).
+    Needs the table `links_at_cut`, and the views `snapshot` and `texts` (page_texts of the same quarters).
     """
+    for reason, n, example in connection.execute(
+        """
+        SELECT reason, count(*), min(format('{} in {}: {} -> {}', cut, source_title, surface, target_title))
+        FROM links_at_cut WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
+        """
+    ).fetchall():
+        left_out.add(reason, example, n)
     n, example = connection.execute(
         """
         SELECT count(*), min(format('{} at {}', title, cut)) FROM snapshot
@@ -157,15 +144,4 @@ def articles_without_text(connection: duckdb.DuckDBPyConnection) -> list[Exclusi
           AND revision_id NOT IN (SELECT revision_id FROM texts)
         """
     ).fetchall()[0]
-    return [Exclusion("article_without_text", n, example)] if n else []
-
-
-def links_left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
-    """Count the links that are not mentions, by reason, each with an example."""
-    found = connection.execute(
-        """
-        SELECT reason, count(*), min(format('{} in {}: {} -> {}', cut, source_title, surface, target_title))
-        FROM links_at_cut WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
-        """
-    ).fetchall()
-    return [Exclusion(reason, n, example) for reason, n, example in found]
+    left_out.add("article_without_text", example or "", n)

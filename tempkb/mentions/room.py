@@ -4,4 +4,6 @@ from tempkb.mentions.tables import TABLES
 from tempkb.mentions.views import VIEWS
 from tempkb.room import Room
 
-ROOM = Room("mentions", TABLES, VIEWS, ("tempkb.mentions.assets",), ("tempkb.mentions.checking",))
+ROOM = Room(
+    "mentions", TABLES, VIEWS, ("tempkb.mentions.assets",), ("tempkb.mentions.checking",), "tempkb.mentions.steps"
+)

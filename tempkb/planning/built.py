@@ -5,14 +5,19 @@ from datetime import date
 
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
-from tempkb.mentions.building import WRITERS, are_current
+from tempkb.engine.steps import Look
+from tempkb.mentions.steps import BY_WINDOW, look
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.building import ALL
-from tempkb.revisions.losses import rests_on_lost
 from tempkb.revisions.origins import tables_built_with
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
 from tempkb.store.store import Store
 from tempkb.windows import Window, windows_until
+
+OF_WINDOW = frozenset(table.name for step in BY_WINDOW for table in step.makes)
+"""Tables of a window that follow from texts and snapshot."""
+_OF_QUARTER = frozenset({PAGE_WIKITEXTS.name, PAGE_TEXTS.name, PAGE_LINKS.name})
 
 
 def missing_windows(store: Store, until: date) -> list[Window]:
@@ -22,36 +27,32 @@ def missing_windows(store: Store, until: date) -> list[Window]:
     damage. What only rests on tables that stand is none of them: that needs no dump.
     """
     settings = store.home.settings
-    every = windows_until(settings.first_window, until, settings.granularity)
-    read = (set(store.lake.partitions(table.name)) for table in (REVISION_LOG, STABLE_SNAPSHOTS))
-    held = set.intersection(*read)
-    held -= {one.partition for one in store.lake.versions(STABLE_SNAPSHOTS.name) if rests_on_lost(store, one)}
-    return [window for window in every if window.key not in held]
+    every, seen = windows_until(settings.first_window, until, settings.granularity), look(store)
+    read = (REVISION_LOG.name, STABLE_SNAPSHOTS.name)
+    return [window for window in every if not all(seen.is_current(name, window.key) for name in read)]
 
 
 def stale_windows(store: Store) -> list[Window]:
     """Return the windows whose texts lie in the lake but whose mentions do not follow from them, oldest first."""
-    windows = read_windows(store)
-    return [window for window in windows if is_built(store, window, sorted(ALL)) and not is_built(store, window)]
+    seen = look(store)
+    return [one for one in read_windows(store) if is_built(seen, one, sorted(ALL)) and not is_built(seen, one)]
 
 
-def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:
-    """Does every selected table hold the window? Texts lie by quarter, so the window's other tables tell of them."""
-    wanted = set(select) or ALL | WRITERS.keys()
-    if wanted & {STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name}:
-        snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
-        # A snapshot of an earlier declaration may lack columns that later tables are made from.
-        if snapshot is None or not snapshot.fits(STABLE_SNAPSHOTS):
+def is_built(seen: Look, window: Window, select: Sequence[str] = ()) -> bool:
+    """Is every selected table of a window current? Texts lie by quarter: those of the revisions that it chose."""
+    wanted = set(select) or ALL | OF_WINDOW
+    snapshot = seen.store.lake.current(STABLE_SNAPSHOTS.name, window.key)
+    of_texts = sorted(wanted & _OF_QUARTER)
+    if of_texts:
+        if snapshot is None or PAGE_WIKITEXTS.name not in tables_built_with(snapshot):
             return False
-        if PAGE_WIKITEXTS.name in wanted and PAGE_WIKITEXTS.name not in tables_built_with(snapshot):
+        quarters = snapshot.fills.get(PAGE_WIKITEXTS.name, ())
+        if not all(seen.is_current(name, quarter) for name in of_texts for quarter in quarters):
             return False
-        if rests_on_lost(store, snapshot):
-            return False
-    logged = wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name}
-    derived = set(wanted & WRITERS.keys())
-    if wanted & {"page_texts", "page_links"}:
-        derived.add("mentions")
-    return all(store.lake.current(name, window.key) for name in logged) and are_current(store, sorted(derived), window)
+        wanted |= {STABLE_SNAPSHOTS.name}
+    logged = {REVISION_LOG.name} if STABLE_SNAPSHOTS.name in wanted else set()
+    of_window = (wanted | logged) & seen.steps.keys() - _OF_QUARTER
+    return all(seen.is_current(name, window.key) for name in sorted(of_window))
 
 
 def is_registered(store: Store, dump: Dump) -> bool:

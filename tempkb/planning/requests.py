@@ -9,6 +9,7 @@ from tempkb.api import open_store
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, remember, serving_dump, tables_dump
 from tempkb.dumps.entities import holds_entities
 from tempkb.errors import SettingsError, SourceError
+from tempkb.mentions.steps import look
 from tempkb.planning.built import is_built, stale_windows
 from tempkb.planning.declaration import Request
 from tempkb.planning.naming import entity_dumps, named_dump, named_entities
@@ -136,7 +137,8 @@ def windows_of(store: Store, request: Request, named: Dump | None, dumps: Sequen
         )
     if request.all_windows or request.rebuild:
         return every
-    return [window for window in every if not is_built(store, window, request.select)]
+    seen = look(store)
+    return [window for window in every if not is_built(seen, window, request.select)]
 
 
 def _read_windows_in(request: Request, store: Store) -> list[Window]:
@@ -153,7 +155,8 @@ def _read_windows_in(request: Request, store: Store) -> list[Window]:
     if request.windows:
         wanted = _windows_in(request.windows, store.home.settings)
         return [window for window in wanted if window in read]
-    return read if request.all_windows else [one for one in read if not is_built(store, one, request.select)]
+    seen = look(store)
+    return read if request.all_windows else [one for one in read if not is_built(seen, one, request.select)]
 
 
 def _refuse_no_dump(home: Home, serving: Sequence[Dump], dumps: Sequence[Dump]) -> None:
@@ -202,7 +205,8 @@ def windows_to_read(store: Store, request: Request, windows: Sequence[Window], t
         return []
     if request.windows or request.all_windows or request.rebuild or request.dump_files:
         return list(windows)
-    unread = {window.key for window in windows if not is_built(store, window, wanted)}
+    seen = look(store)
+    unread = {window.key for window in windows if not is_built(seen, window, wanted)}
     # What an interrupted build has written is asked for once more with the rest, since only then it goes on from the
     # items that it has read; the windows that stand already get equal bytes.
     for together in interrupted_windows(store.lake):

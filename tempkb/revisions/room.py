@@ -3,4 +3,6 @@
 from tempkb.revisions.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("revisions", TABLES, (), ("tempkb.revisions.assets",), ("tempkb.revisions.checking",))
+ROOM = Room(
+    "revisions", TABLES, (), ("tempkb.revisions.assets",), ("tempkb.revisions.checking",), "tempkb.revisions.steps"
+)

@@ -13,9 +13,8 @@ from tempkb.dumps.catalogue import Dump, find_dumps, remember
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.instance import dagster_at
-from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
-from tempkb.planning.built import stale_windows
+from tempkb.planning.built import OF_WINDOW, stale_windows
 from tempkb.planning.declaration import Request
 from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
 from tempkb.record import copy_fault, copy_record
@@ -172,7 +171,7 @@ def _link_items(instance: Any, work: Work, summary: Summary) -> None:
     unlinked = unlinked_windows(open_store())
     for stretch in stretches(unlinked):
         run_job(instance, WINDOWS_JOB, [one.key for one in stretch], ONLY_ITEMS, [STABLE_SNAPSHOTS.name], summary)
-    following = sorted(work.tables & {PAGE_TEXTS.name, PAGE_LINKS.name, *WRITERS})
+    following = sorted(work.tables & {PAGE_TEXTS.name, PAGE_LINKS.name, *OF_WINDOW})
     left = unlinked_windows(open_store()) if unlinked else []
     linked = [window for window in unlinked if window not in left]
     if linked:

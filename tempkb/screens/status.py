@@ -10,18 +10,17 @@ from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.dumps.tables import NAMESPACES
+from tempkb.engine.steps import Look
 from tempkb.errors import StoredDamageError, TempkbError
 from tempkb.linking.known import known_linkers
 from tempkb.linking.mending import gone_in_words, is_gone, mend_in_words
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
-from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
-from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
 from tempkb.models.tables import READY
 from tempkb.planning.untaken import untaken_here
-from tempkb.results.currency import is_current
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.rooms import steps
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.screens.again import command_for
 from tempkb.screens.console import console, grid, headed, print_next, say
@@ -30,17 +29,13 @@ from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.opening import DatabaseFileError
 from tempkb.store.store import Store
-from tempkb.store.tables import Family
 from tempkb.store.versions import Version
-from tempkb.wikidata.scope import is_made_with, settings_of
-from tempkb.wikidata.tables import FACTS, LATE_EDITS
+from tempkb.wikidata.tables import FACTS
 from tempkb.windows import window_of_key, windows_until
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
     from tempkb.runs.jobs import Summary
-
-_CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 
 
 def print_status() -> None:
@@ -81,7 +76,7 @@ def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Se
         )
     )
     versions = {name: store.lake.versions(name) for name in store.tables}
-    stale = set(_stale(store, versions))
+    look = Look(store, steps())
     pending, others, obstacle = _published(store)
     rows = []
     for table in store.tables.values():
@@ -92,12 +87,12 @@ def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Se
                 len(built),
                 built[0] if built else "",
                 built[-1] if built else "",
-                sum(1 for name, _ in stale if name == table.name),
+                len(look.stale(table.name, built)),
                 sum(1 for name, _ in pending if name == table.name) if pending is not None else "unknown",
             )
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
-    _print_stale(store, stale, dumps)
+    _print_stale(store, look, [one for some in versions.values() for one in some], dumps)
     gone = [row for row in models if row["status"] == READY and is_gone(row)]
     _print_models(store, [{**row, "status": "gone"} if row in gone else row for row in models])
     _print_linkers(store, linkers)
@@ -161,34 +156,34 @@ def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) 
     return bool(served)
 
 
-def _print_stale(store: Store, stale: Collection[tuple[str, str]], dumps: Sequence[Dump]) -> None:
-    """Print which tables are stale, by what is to be typed; releases are frozen and models bound to their files."""
+def _print_stale(store: Store, look: Look, versions: Sequence[Version], dumps: Sequence[Dump]) -> None:
+    """Print which tables are stale, and which stand as earlier rules made them, by what is to be typed."""
+    unlinked = {window.key for window in unlinked_windows(store)}
     renewing: dict[str, Counter[str]] = {}
-    read_again = sorted(
-        key for name, key in stale if name == STABLE_SNAPSHOTS.name and _is_of_old_code(store, name, key)
-    )
-    for name, partition in sorted(stale):
-        if store.tables[name].family in (Family.RELEASE, Family.MODEL):
-            continue
-        # A snapshot of the present code lacks nothing but the Wikidata items that are known by now.
-        what = "items of windows" if name == STABLE_SNAPSHOTS.name and partition not in read_again else name
-        if what == STABLE_SNAPSHOTS.name:
-            last = window_of_key(read_again[-1], store.home.settings.granularity)
-            files = "" if _serving(dumps) else " --dump FILE"
-            command = (
-                f"tempkb build --rebuild --windows {read_again[0]}..{last.end}{files} (which reads the dump again)"
-            )
-        else:
-            command = command_for(store, name, partition)
-        renewing.setdefault(command, Counter())[what] += 1
+    for one in versions:
+        if not look.is_current(one.table, one.partition):
+            renewing.setdefault(command_for(store, one.table, one.partition), Counter())[one.table] += 1
+        elif one.table == STABLE_SNAPSHOTS.name and one.partition in unlinked:
+            renewing.setdefault("tempkb build", Counter())["items of windows"] += 1
     for command, tables in renewing.items():
-        which = ", ".join(f"{name} ({counted(n, 'partition')})" for name, n in sorted(tables.items()))
-        say(f"stale, since tempkb, the settings or what they were made from has changed: {which}; renew: {command}")
+        say(
+            f"stale, since tempkb, the settings or what they were made from has changed: {_counted(tables)}; renew: "
+            f"{command}"
+        )
+    earlier = [one for one in versions if look.is_of_earlier_rules(one)]
+    windows = sorted(one.partition for one in earlier if one.table == STABLE_SNAPSHOTS.name)
+    again = ""
+    if windows:
+        last = window_of_key(windows[-1], store.home.settings.granularity)
+        files = "" if _serving(dumps) else " --dump FILE"
+        again = f"; windows are read again by: tempkb build --rebuild --windows {windows[0]}..{last.end}{files}"
+    if earlier:
+        tables = _counted(Counter(one.table for one in earlier))
+        say(f"made by rules of earlier versions of tempkb, and stays as it is: {tables}{again}")
 
 
-def _is_of_old_code(store: Store, table: str, partition: str) -> bool:
-    version = store.lake.current(table, partition)
-    return version is not None and not version.is_of_present_code(store.tables[table])
+def _counted(tables: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({counted(n, 'partition')})" for name, n in sorted(tables.items()))
 
 
 def _print_releases(home: Home) -> None:
@@ -313,33 +308,6 @@ def _published(store: Store) -> tuple[list[tuple[str, str]] | None, list[str], s
         return store.database.pending()
     except (LockTimeoutError, DatabaseFileError) as error:
         return None, [], str(error)
-
-
-def _stale(store: Store, versions: Mapping[str, Sequence[Version]]) -> list[tuple[str, str]]:
-    """Partitions that were written with another declaration, code version or setting than the present ones.
-
-    Also snapshots whose Wikidata items are out of date, and results of scores that are not the present ones.
-    """
-    unlinked = {(STABLE_SNAPSHOTS.name, window.key) for window in unlinked_windows(store)}
-    return [
-        (table.name, version.partition)
-        for table in store.tables.values()
-        for version in versions[table.name]
-        if not version.fits(table)
-        or not version.is_of_present_code(table)
-        or not _is_of_present(store, version)
-        or (table.name, version.partition) in unlinked
-    ]
-
-
-def _is_of_present(store: Store, version: Version) -> bool:
-    """Whether a version was made with the present settings or scores, for tables that depend on what can change."""
-    if store.tables[version.table].family is Family.RESULT:
-        return is_current(store.lake, version)
-    # Late edits depend on the dumps' days only.
-    if store.tables[version.table].family is Family.ENTITIES and version.table != LATE_EDITS.name:
-        return is_made_with(version, settings_of(store.home))
-    return version.table not in _CLEANED or was_cleaned_with(version, cleaner_settings(store))
 
 
 def _serving(dumps: Sequence[Dump]) -> list[Dump]:

@@ -30,13 +30,15 @@ _ROWS_PER_FILE = 1 << 22
 class Provenance:
     """What a partition was made from and with; it becomes the rows of its manifest.
 
-    `inputs` maps the name of a file or table to its sha256 or version. `fills` and `filled_by` are those of a version.
+    `inputs` maps the name of a file or table to its sha256 or version. `fills`, `filled_by` and
+    `stamp` are those of a version.
     """
 
     inputs: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     fills: Mapping[str, Collection[str]] = field(default_factory=dict)
     filled_by: Sequence[str] = ()
+    stamp: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class Draft:
             left_out,
             {table: sorted(keys) for table, keys in provenance.fills.items()},
             tuple(sorted(provenance.filled_by)),
+            provenance.stamp,
         )
         return self._lake.commit(version, self._folder)
 

@@ -134,7 +134,7 @@ class Store:
             from tempkb.store.merge import union_by_key
 
             filled_by = {*current.filled_by, *provenance.filled_by}
-            both = Provenance(inputs, provenance.settings, provenance.fills, sorted(filled_by))
+            both = replace(provenance, inputs=inputs, filled_by=sorted(filled_by))
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
             return self.write(table, partition, merged, both, self._summed(current, exclusions), staging)
 

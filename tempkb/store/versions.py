@@ -67,6 +67,7 @@ class Version:
         exclusions: its rows of `exclusions`.
         fills: keys of the growing tables' partitions to which what was made with it belongs, by table.
         filled_by: keys of what has filled it, if it grows; neither part of its name nor of what it depends on.
+        stamp: digest of what its rows depend on, if a step made it.
         record: digest of the home's record under which it was written; empty if there was none.
         damage: the fault of a file of which a reader found that its bytes were changed.
     """
@@ -84,6 +85,7 @@ class Version:
     exclusions: tuple[dict[str, Any], ...] = ()
     fills: Mapping[str, Sequence[str]] = field(default_factory=dict)
     filled_by: tuple[str, ...] = ()
+    stamp: str = ""
     record: str = ""
     damage: Fault | None = None
     folder: Path = Path()
@@ -116,9 +118,18 @@ class Version:
             _FITS[known] = has_columns_of(self.paths()[0], table)
         return _FITS[known]
 
+    @property
+    def rules(self) -> str:
+        """The table and its code version, by which it was made."""
+        return self.code.partition(", ")[2]
+
     def is_of_present_code(self, table: Table) -> bool:
         """Was it written by the code version that its table has now?"""
-        return self.code.endswith(f", {table.name} {table.code_version}")
+        return self.rules == f"{table.name} {table.code_version}"
+
+    def was_made_with(self, settings: Mapping[str, Any]) -> bool:
+        """Was it made with these settings, and no others?"""
+        return bool(self.settings == json.loads(json.dumps(settings, default=str)))
 
     def side_rows(self, name: str) -> list[dict[str, Any]]:
         """Return its rows of the side table `exclusions` or `manifest`, in the order of the table's columns."""

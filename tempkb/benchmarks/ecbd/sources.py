@@ -12,8 +12,9 @@ from tempkb.benchmarks.ecbd.articles import Article
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.names import Name
 from tempkb.errors import ContractError, DesignError
-from tempkb.mentions.building import holds_winners, is_current
+from tempkb.mentions.steps import look
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.mentions.texts import holds_winners
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.memory import view_files
 from tempkb.store.plain import plain_rows
@@ -56,8 +57,9 @@ def view_sources(store: Store, design: Design, connection: duckdb.DuckDBPyConnec
     sources = Sources(window, [])
     for name, table in _OF_CUT.items():
         _view(connection, sources, name, [_need(store, table, window.key, f"window {window.label}")])
+    seen = look(store)
     for table in (MENTIONS, ENTITY_POPULARITY):
-        if not is_current(store, table.name, window):
+        if not seen.is_current(table.name, window.key):
             raise ContractError(
                 f"{table.name} of window {window.label} was not made from the present texts; "
                 f"build it again: tempkb build --windows {window.start}..{window.end}"

@@ -35,13 +35,12 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_STATISTICS,
 )
 from tempkb.errors import ContractError, DesignError
-from tempkb.mentions.building import holds_winners, require_all_texts
-from tempkb.mentions.resolution import view_files
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
+from tempkb.mentions.texts import holds_winners, require_all_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import not_built
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.memory import asking, spilling_to
+from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import file_names, literal
 from tempkb.store.store import Store
@@ -331,7 +330,7 @@ class _Builder:
         for name, table in (("release_mentions", TEMPEL_MENTIONS), ("release_entities", TEMPEL_ENTITIES)):
             files = self.store.lake.files(table.name, [partition_of(self.release.name, cut) for cut in cuts])
             view_files(connection, name, files)
-        view_files(connection, "texts", self.store.lake.files(PAGE_TEXTS.name))
+        view_files(connection, "texts", self.store.lake.files(PAGE_TEXTS.name), PAGE_TEXTS.schema)
         yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
 
     def _filters(self) -> dict[date, list[tuple[str, str, int, int]]]:
@@ -391,7 +390,7 @@ class _Builder:
             view_files(self.connection, name, self._need(table, cut).paths())
         known = self.store.lake.partitions(PAGE_TEXTS.name)
         quarters = [key for key in known if holds_winners(self.store, key, cut)]
-        view_files(self.connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters))
+        view_files(self.connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters), PAGE_TEXTS.schema)
         if self.design.rules != "paper":
             self._of_lists[cut] = fill_list_items(self.store, self.connection, cut)
         mark_lists(self.connection, self.design, language_of_wiki(self.store.home.settings))

@@ -20,14 +20,13 @@ from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.selection import pool_sql
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES
 from tempkb.errors import ContractError
-from tempkb.mentions.building import holds_winners, require_all_texts
-from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
-from tempkb.mentions.resolution import view_files
+from tempkb.mentions.steps import cleaner_settings
 from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.mentions.texts import holds_winners, require_all_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import not_built
 from tempkb.store.drafts import Provenance
-from tempkb.store.memory import spilling_to
+from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
@@ -55,7 +54,7 @@ def write_entity_texts(store: Store, release: Release, cut: date) -> Version:
         settings = cleaner_settings(store) | {"n_with_text": _n_with_text(connection)}
         absent = _absent_quarters(store, connection, cut)
         # Digests whose texts have left the home stay as they are: they cannot be computed again.
-        if built is not None and built.inputs == inputs and (absent or was_cleaned_with(built, settings)):
+        if built is not None and built.inputs == inputs and (absent or built.was_made_with(settings)):
             return built
         _refuse_absent(store, f"{ENTITY_TEXTS.name} {partition}", cut, absent)
         digests = folder / "digests.parquet"
@@ -144,7 +143,7 @@ def _view_default(store: Store, connection: duckdb.DuckDBPyConnection, cut: date
 
 
 def _view_texts(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> None:
-    view_files(connection, "texts", store.lake.files(PAGE_TEXTS.name, _quarters(store, cut)))
+    view_files(connection, "texts", store.lake.files(PAGE_TEXTS.name, _quarters(store, cut)), PAGE_TEXTS.schema)
 
 
 def _quarters(store: Store, cut: date) -> list[str]:

@@ -12,8 +12,8 @@ from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.retrieval import retrieval_pool, write_retrieval
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import SettingsError
-from tempkb.mentions.building import require_all_texts
 from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.mentions.texts import require_all_texts
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store

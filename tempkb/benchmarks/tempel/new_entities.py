@@ -15,8 +15,8 @@ from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.shingles import Origin, origins
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_NEW_ENTITIES
 from tempkb.errors import ContractError
-from tempkb.mentions.building import holds_winners
 from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.mentions.texts import holds_winners
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import spilling_to, view_files
