@@ -178,8 +178,8 @@ def _print_stale(store: Store, look: Look, versions: Sequence[Version], dumps: S
         files = "" if _serving(dumps) else " --dump FILE"
         again = f"; windows are read again by: tempkb build --rebuild --windows {windows[0]}..{last.end}{files}"
     if earlier:
-        tables = _counted(Counter(one.table for one in earlier))
-        say(f"made by rules of earlier versions of tempkb, and stays as it is: {tables}{again}")
+        which = _counted(Counter(one.table for one in earlier))
+        say(f"made by rules of earlier versions of tempkb, and stays as it is: {which}{again}")
 
 
 def _counted(tables: Mapping[str, int]) -> str:
