@@ -14,8 +14,7 @@ from tempkb.dumps.tables import PAGES, SITELINK
 from tempkb.revisions.origins import pages_input, pages_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.memory import asking, spilling_to, view_files
-from tempkb.store.quoting import parquet
+from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.store.versions import Version
@@ -65,7 +64,8 @@ def is_linked(store: Store, pages: Version) -> bool:
 def nearest_links(store: Store, pages: Version) -> Version | None:
     """Return the Wikidata dump whose day is nearest to that of `pages`, the earlier of two; None if none was read."""
     day = date.fromisoformat(pages.settings["day"])
-    dated = [(own, one) for one in store.lake.versions(WIKIDATA_ENTITIES.name) if (own := _day_of(one))]
+    read = store.lake.versions(WIKIDATA_ENTITIES.name)
+    dated = [(date.fromisoformat(one.day), one) for one in read if one.rows and one.day]
     return min(dated, key=lambda pair: (abs(pair[0] - day), pair[0], pair[1].partition), default=(day, None))[1]
 
 
@@ -187,11 +187,3 @@ def _standing(store: Store, table: Table, partition: str) -> Version | None:
     """Return the current version if it was written under the present declaration of the table."""
     version = store.lake.current(table.name, partition)
     return version if version is not None and version.fits(table) else None
-
-
-def _day_of(entities: Version) -> date | None:
-    """Return the day of a Wikidata dump; None if none of its items has a page in the wiki."""
-    with asking() as memory:
-        found = memory.execute(f"SELECT dump_date FROM {parquet(entities.paths())} LIMIT 1").fetchone()
-    day: date | None = found[0] if found else None
-    return day

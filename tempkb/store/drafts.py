@@ -30,8 +30,8 @@ _ROWS_PER_FILE = 1 << 22
 class Provenance:
     """What a partition was made from and with; it becomes the rows of its manifest.
 
-    `inputs` maps the name of a file or table to its sha256 or version. `fills`, `filled_by` and
-    `stamp` are those of a version.
+    `inputs` maps the name of a file or table to its sha256 or version. The others are those of a
+    version.
     """
 
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -39,6 +39,7 @@ class Provenance:
     fills: Mapping[str, Collection[str]] = field(default_factory=dict)
     filled_by: Sequence[str] = ()
     stamp: str = ""
+    day: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class Draft:
             {table: sorted(keys) for table, keys in provenance.fills.items()},
             tuple(sorted(provenance.filled_by)),
             provenance.stamp,
+            provenance.day,
         )
         return self._lake.commit(version, self._folder)
 

@@ -68,6 +68,7 @@ class Version:
         fills: keys of the growing tables' partitions to which what was made with it belongs, by table.
         filled_by: keys of what has filled it, if it grows; neither part of its name nor of what it depends on.
         stamp: digest of what its rows depend on, if a step made it.
+        day: of the dump from which it was read, if that is known.
         record: digest of the home's record under which it was written; empty if there was none.
         damage: the fault of a file of which a reader found that its bytes were changed.
     """
@@ -86,6 +87,7 @@ class Version:
     fills: Mapping[str, Sequence[str]] = field(default_factory=dict)
     filled_by: tuple[str, ...] = ()
     stamp: str = ""
+    day: str = ""
     record: str = ""
     damage: Fault | None = None
     folder: Path = Path()

@@ -1,6 +1,5 @@
 """Builds the room's tables from a Wikidata dump: one pass, then sorting. Does not use Dagster."""
 
-import json
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,23 +15,23 @@ from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.registration import describe_files
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.progress import Meter
+from tempkb.engine.steps import bring
 from tempkb.errors import SettingsError, SourceError
 from tempkb.filtering import LeftOut
 from tempkb.settings import Home
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to
-from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 from tempkb.titles import Site
 from tempkb.wikidata.classes import write_classes, write_subclasses
 from tempkb.wikidata.decoding import is_item
-from tempkb.wikidata.late import day_of, dump_dates, write_late_edits
 from tempkb.wikidata.reading import Tally, read_entities
 from tempkb.wikidata.rows import SUBCLASS_OF, Rows, add_entity
-from tempkb.wikidata.scope import ANY_LANGUAGE, Scope, is_made_with, scope_of, settings_of
+from tempkb.wikidata.scope import ANY_LANGUAGE, Scope, scope_of, settings_of
 from tempkb.wikidata.staging import Staging
+from tempkb.wikidata.steps import LATE, STEPS
 from tempkb.wikidata.tables import (
     ENTITY_CLASSES,
     ENTITY_ORIGINS,
@@ -100,9 +99,9 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
     store.home = _in_own_language(store.home)
     scope = scope_of(store.home)
     constants = {"wiki": scope.wiki, "dump_id": dump.dump_id, "dump_date": dump.date}
-    provenance = Provenance({file.path.name: file.sha256 for file in dump.entities}, settings_of(store.home))
+    files = {file.path.name: file.sha256 for file in dump.entities}
+    provenance = Provenance(files, settings_of(store.home), day=str(dump.date))
     report = Report()
-    former = dump_dates(store.lake).get(dump.dump_id)
     with store.lake.staging() as folder:
         staging = Staging(folder)
         rows = Rows()
@@ -124,27 +123,23 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
             for table, write in ((ENTITY_CLASSES, write_classes), (SUBCLASSES, write_subclasses)):
                 version = write(store, dump.dump_id, staging, connection, constants, provenance)
                 report.versions[table.name] = version
-    # This dump may be the first one that reaches a window's end, now or under its former day, so `late_edits` of later
-    # dumps are written again. Its own comes last: while it is missing or old, a later run knows that others may be.
-    for other, day in dump_dates(store.lake).items():
-        if other != dump.dump_id and day > min(dump.date, former or dump.date):
-            write_late_edits(store, other, day)
-    report.versions[LATE_EDITS.name] = write_late_edits(store, dump.dump_id, dump.date)
+    # This dump may be the first one that reaches a window's end, so that `late_edits` of later dumps are stale by now.
+    late = bring(store, STEPS, LATE, {dump.dump_id, *store.lake.partitions(LATE_EDITS.name)}, log)
+    report.versions[LATE_EDITS.name] = late.versions[LATE_EDITS.name, dump.dump_id]
     return report
 
 
 def _defend_settings(store: Store) -> None:
     """Take the settings that the existing tables were made with into a home that has not recorded them."""
     for version in store.lake.versions(WIKIDATA_ENTITIES.name):
-        if is_made_with(version, settings_of(store.home)):
+        if version.was_made_with(settings_of(store.home)):
             return
-        for row in version.side_rows(MANIFEST.name):
-            used = json.loads(row["settings"])
-            languages = tuple(one for one in used["languages"] if one != ANY_LANGUAGE)
-            store.home = store.home.hold(
-                {"languages": languages, "wikidata_items": used["wikidata_items"], "classes": tuple(used["classes"])}
-            )
-            return
+        used = version.settings
+        languages = tuple(one for one in used["languages"] if one != ANY_LANGUAGE)
+        store.home = store.home.hold(
+            {"languages": languages, "wikidata_items": used["wikidata_items"], "classes": tuple(used["classes"])}
+        )
+        return
 
 
 def _in_own_language(home: Home) -> Home:
@@ -179,33 +174,6 @@ def _keep_settings(store: Store) -> None:
             "classes": settings.classes,
         }
     )
-
-
-def is_current(store: Store, dump: Dump) -> bool:
-    """Return whether all tables of the room are built from a dump's present files, with its day and the settings."""
-    if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
-        return False
-    written = {row["file_name"]: row for row in plain_rows(store.read(DUMP_FILES.name, dump_id=dump.dump_id))}
-    wanted = {file.path.name: file.sha256 for file in dump.entities}
-    if wanted != {name: row["checksum"] for name, row in written.items()}:
-        return False
-    settings = settings_of(store.home)
-    for table in ALL:
-        version = store.lake.current(table.name, dump.dump_id)
-        if version is None:
-            return False
-        manifest = version.side_rows(MANIFEST.name)
-        if not manifest or not manifest[0]["code_version"].endswith(f"{table.name} {table.code_version}"):
-            return False
-        inputs = {row["name"]: row["sha256"] for row in manifest if row["role"] == "input"}
-        if table is LATE_EDITS:
-            facts = store.lake.current(FACTS.name, dump.dump_id)
-            if facts is not None and inputs.get(f"{facts.table} {facts.partition}") != facts.version:
-                return False
-            continue
-        if inputs != wanted or day_of(version) not in (None, dump.date) or not is_made_with(version, settings):
-            return False
-    return True
 
 
 def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report, log: Log) -> None:

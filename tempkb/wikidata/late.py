@@ -18,17 +18,12 @@ from datetime import date, timedelta
 import duckdb
 import pyarrow as pa
 
-from tempkb.store.drafts import Provenance
-from tempkb.store.lake import Lake
-from tempkb.store.memory import asking, spilling_to, view_files
-from tempkb.store.quoting import file_names
-from tempkb.store.store import Store
-from tempkb.store.versions import Version
+from tempkb.engine.steps import Work
 from tempkb.wikidata.membership import CERTAIN_FROM, MAX_DAY, POSSIBLE_FROM, POSSIBLE_TO, true_within
+from tempkb.wikidata.steps import PROVISIONAL_DAYS, day_of, dump_dates
 from tempkb.wikidata.tables import FACTS, LATE_EDITS, WIKIDATA_ENTITIES
 from tempkb.windows import Window, windows_until
 
-PROVISIONAL_DAYS = 90
 ALL = "all"
 """All relations together."""
 ONE_DUMP, NO_FACTS = "no earlier dump covers the window", "no facts in the window"
@@ -40,28 +35,18 @@ def is_provisional(window_end: date, dump_date: date) -> bool:
     return dump_date < window_end + timedelta(days=PROVISIONAL_DAYS)
 
 
-def write_late_edits(store: Store, dump_id: str, dump_date: date) -> Version:
-    """Write `late_edits` of a dump: compare it, window by window, with each earlier dump that covers the window."""
-    settings = store.home.settings
-    dumps = {day: name for name, day in dump_dates(store.lake).items() if day <= dump_date}
-    dumps[dump_date] = dump_id
-    windows = windows_until(settings.first_window, dump_date, settings.granularity)
-    facts, entities = (store.lake.versions(table.name, sorted(dumps.values())) for table in (FACTS, WIKIDATA_ENTITIES))
-    provenance = Provenance(
-        {f"{one.table} {one.partition}": one.version for one in (*facts, *entities)},
-        {"provisional_days": PROVISIONAL_DAYS},
-    )
-    shared = {"wiki": store.home.wiki, "dump_id": dump_id, "dump_date": dump_date}
-    with store.lake.staging() as folder, spilling_to(folder) as connection:
-        for table, versions in ((FACTS, facts), (WIKIDATA_ENTITIES, entities)):
-            view_files(connection, table.name, [path for one in versions for path in one.paths()], table.schema)
-        find_absent(connection, sorted(dumps))
-        rows = [
-            {**shared, **row}
-            for window in windows
-            for row in _of_window(connection, window, sorted(day for day in dumps if window.end <= day), dump_date)
-        ]
-    return store.write(LATE_EDITS, dump_id, [pa.Table.from_pylist(rows, LATE_EDITS.schema)], provenance)
+def late_edits(work: Work) -> Iterator[pa.Table]:
+    """Yield the rows of `late_edits` of a dump: it is compared, by window, with each earlier one that covers it."""
+    settings, own = work.store.home.settings, day_of(work.store.lake, work.key)
+    dumps = sorted({own, *(day for day in dump_dates(work.store.lake).values() if day <= own)})
+    shared = {"wiki": work.store.home.wiki, "dump_id": work.key, "dump_date": own}
+    find_absent(work.connection, dumps)
+    rows = [
+        {**shared, **row}
+        for window in windows_until(settings.first_window, own, settings.granularity)
+        for row in _of_window(work.connection, window, [day for day in dumps if window.end <= day], own)
+    ]
+    yield pa.Table.from_pylist(rows, LATE_EDITS.schema)
 
 
 def find_absent(connection: duckdb.DuckDBPyConnection, days: Sequence[date]) -> None:
@@ -76,26 +61,6 @@ def find_absent(connection: duckdb.DuckDBPyConnection, days: Sequence[date]) -> 
         """,
         {"days": list(days)},
     )
-
-
-def dump_dates(lake: Lake) -> dict[str, date]:
-    """Return the days of the Wikidata dumps that were read, by dump.
-
-    A dump that describes no item of the home is not included, because no row gives its day.
-    """
-    days = {version.partition: day_of(version) for version in lake.versions(FACTS.name)}
-    # A dump may have no dated statement about any of its items.
-    undated = [name for name, day in days.items() if day is None]
-    days |= {version.partition: day_of(version) for version in lake.versions(WIKIDATA_ENTITIES.name, undated)}
-    return {name: day for name, day in days.items() if day is not None}
-
-
-def day_of(version: Version) -> date | None:
-    """Return the day of the dump from which a version of one of the room's tables was read; None if it has no rows."""
-    with asking() as connection:
-        query, paths = "SELECT max(dump_date) FROM read_parquet(?)", file_names(version.paths())
-        found: date | None = connection.execute(query, [paths]).fetchall()[0][0]
-        return found
 
 
 def _of_window(

@@ -10,7 +10,6 @@ from typing import Any
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home, Settings
-from tempkb.store.versions import Version
 from tempkb.titles import Site
 from tempkb.wikitext.wikis import label_language
 
@@ -64,11 +63,6 @@ def settings_mark(settings: Settings) -> str:
     languages = () if settings.languages == (language_of_wiki(settings),) else settings.languages
     text = json.dumps([languages, settings.wikidata_items, settings.classes])
     return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
-    """Return whether a version was made with these settings."""
-    return bool(version.settings == json.loads(json.dumps(settings)))
 
 
 def language_of_wiki(settings: Settings) -> str:

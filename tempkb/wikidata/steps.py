@@ -1,0 +1,78 @@
+"""The steps of the room: what is read from a Wikidata dump, once; and what later dumps say of the same windows."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+from tempkb.dumps.catalogue import Dump
+from tempkb.engine.steps import Look, Source, Standing, Step, Work
+from tempkb.store.lake import Lake
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
+from tempkb.wikidata.tables import (
+    ENTITY_CLASSES,
+    ENTITY_ORIGINS,
+    FACTS,
+    LATE_EDITS,
+    SUBCLASSES,
+    UNDATED_STATEMENTS,
+    WIKIDATA_ENTITIES,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PROVISIONAL_DAYS = 90
+"""Days past its end after which what a dump says of a window is taken as final."""
+
+
+def dump_dates(lake: Lake) -> dict[str, date]:
+    """Return the days of the Wikidata dumps that were read and describe an item of the home, by dump."""
+    read = [one for table in (FACTS, WIKIDATA_ENTITIES) for one in lake.versions(table.name)]
+    return {one.partition: date.fromisoformat(one.day) for one in read if one.rows and one.day}
+
+
+def day_of(lake: Lake, dump_id: str) -> date:
+    """Return the day of a dump that was read; the first of all days if it is not known."""
+    version = lake.current(WIKIDATA_ENTITIES.name, dump_id)
+    return date.fromisoformat(version.day) if version is not None and version.day else date.min
+
+
+def is_read(store: Store, dump: Dump) -> bool:
+    """Return whether all tables of the room are made from a dump's present files, under its day."""
+    look, entities = Look(store, STEPS), store.lake.current(WIKIDATA_ENTITIES.name, dump.dump_id)
+    if entities is None or entities.inputs != {file.path.name: file.sha256 for file in dump.entities}:
+        return False
+    is_of_day = entities.day in ("", str(dump.date))
+    return is_of_day and all(look.is_current(name, dump.dump_id) for name in look.steps)
+
+
+def _is_of_one_pass(store: Store, version: Version) -> bool:
+    """Was a table read in the same pass as the dump's entities? A run may have ended between two tables."""
+    first = store.lake.current(WIKIDATA_ENTITIES.name, version.partition)
+    return first is not None and (first.inputs, first.day) == (version.inputs, version.day)
+
+
+def _up_to(store: Store, dump_id: str) -> Sequence[str]:
+    """A dump and those before it; later ones change nothing about it."""
+    own = day_of(store.lake, dump_id)
+    return sorted({dump_id, *(name for name, day in dump_dates(store.lake).items() if day <= own)})
+
+
+def _late_edits(work: Work) -> "Iterator[pa.Table]":
+    from tempkb.wikidata.late import late_edits
+
+    return late_edits(work)
+
+
+READ = Standing(
+    (WIKIDATA_ENTITIES, FACTS, UNDATED_STATEMENTS, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES),
+    is_complete=_is_of_one_pass,
+)
+LATE = Step(
+    (LATE_EDITS,),
+    (Source(FACTS, _up_to), Source(WIKIDATA_ENTITIES, _up_to)),
+    _late_edits,
+    lambda _store: {"provisional_days": PROVISIONAL_DAYS},
+)
+STEPS = (READ, LATE)
