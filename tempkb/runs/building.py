@@ -12,7 +12,6 @@ from tempkb.automation import DUMPS_JOB, ONLY_ITEMS, WIKIDATA_JOB, WINDOWS_JOB
 from tempkb.dumps.catalogue import Dump, find_dumps, remember
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
-from tempkb.engine.steps import bring
 from tempkb.instance import dagster_at
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.planning.built import OF_WINDOW, stale_windows
@@ -28,8 +27,7 @@ from tempkb.settings import load_home
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
-from tempkb.wikidata.steps import LATE, STEPS, is_read
-from tempkb.wikidata.tables import LATE_EDITS
+from tempkb.wikidata.steps import bring_late_edits, is_read
 from tempkb.windows import Window, stretches
 from tempkb.wording import counted
 
@@ -119,6 +117,8 @@ def _read_wikidata(instance: Any, dumps: Sequence[Dump], work: Work, summary: Su
         elif work.tables_of(Family.ENTITIES) and not is_read(open_store(), dump):
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
             run_job(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
+    if work.tables_of(Family.ENTITIES):
+        bring_late_edits(open_store(), lambda _line: None)
 
 
 def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None:
@@ -160,7 +160,7 @@ def _withdraw(instance: Any, dump: Dump) -> None:
     forget = partial(forget_partition, instance, WIKIDATA_JOB, dump.dump_id)
     remove(store, of_dump(store, dump.dump_id, force=True), forget)
     # To those after it, it may have been the first that reached a window.
-    bring(store, STEPS, LATE, store.lake.partitions(LATE_EDITS.name), lambda _line: None)
+    bring_late_edits(store, lambda _line: None)
 
 
 def _link_items(instance: Any, work: Work, summary: Summary) -> None:

@@ -15,7 +15,6 @@ from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.registration import describe_files
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.progress import Meter
-from tempkb.engine.steps import bring
 from tempkb.errors import SettingsError, SourceError
 from tempkb.filtering import LeftOut
 from tempkb.settings import Home
@@ -31,7 +30,7 @@ from tempkb.wikidata.reading import Tally, read_entities
 from tempkb.wikidata.rows import SUBCLASS_OF, Rows, add_entity
 from tempkb.wikidata.scope import ANY_LANGUAGE, Scope, scope_of, settings_of
 from tempkb.wikidata.staging import Staging
-from tempkb.wikidata.steps import LATE, STEPS
+from tempkb.wikidata.steps import bring_late_edits
 from tempkb.wikidata.tables import (
     ENTITY_CLASSES,
     ENTITY_ORIGINS,
@@ -124,7 +123,7 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
                 version = write(store, dump.dump_id, staging, connection, constants, provenance)
                 report.versions[table.name] = version
     # This dump may be the first one that reaches a window's end, so that `late_edits` of later dumps are stale by now.
-    late = bring(store, STEPS, LATE, {dump.dump_id, *store.lake.partitions(LATE_EDITS.name)}, log)
+    late = bring_late_edits(store, log)
     report.versions[LATE_EDITS.name] = late.versions[LATE_EDITS.name, dump.dump_id]
     return report
 

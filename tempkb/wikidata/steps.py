@@ -5,7 +5,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tempkb.dumps.catalogue import Dump
-from tempkb.engine.steps import Look, Source, Standing, Step, Work
+from tempkb.engine.steps import Brought, Log, Look, Source, Standing, Step, Work, bring
 from tempkb.store.lake import Lake
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
@@ -39,12 +39,12 @@ def day_of(lake: Lake, dump_id: str) -> date:
 
 
 def is_read(store: Store, dump: Dump) -> bool:
-    """Return whether all tables of the room are made from a dump's present files, under its day."""
+    """Return whether all that is read from a dump was read from its present files, under its day."""
     look, entities = Look(store, STEPS), store.lake.current(WIKIDATA_ENTITIES.name, dump.dump_id)
     if entities is None or entities.inputs != {file.path.name: file.sha256 for file in dump.entities}:
         return False
     is_of_day = entities.day in ("", str(dump.date))
-    return is_of_day and all(look.is_current(name, dump.dump_id) for name in look.steps)
+    return is_of_day and all(look.is_current(table.name, dump.dump_id) for table in READ.makes)
 
 
 def _is_of_one_pass(store: Store, version: Version) -> bool:
@@ -76,3 +76,8 @@ LATE = Step(
     lambda _store: {"provisional_days": PROVISIONAL_DAYS},
 )
 STEPS = (READ, LATE)
+
+
+def bring_late_edits(store: Store, log: Log) -> Brought:
+    """Compare each dump with those before it, as far as these are others than when that was done."""
+    return bring(store, STEPS, LATE, store.lake.partitions(WIKIDATA_ENTITIES.name), log)

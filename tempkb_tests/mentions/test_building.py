@@ -12,14 +12,13 @@ from tempkb.cli import main
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
-from tempkb.mentions import cleaning, currency
-from tempkb.mentions.building import connected, is_current, write_inverted_index
-from tempkb.mentions.cleaning import clean_quarters, stale_quarters
-from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.mentions import cleaning, steps
+from tempkb.mentions.steps import look
+from tempkb.mentions.tables import INVERTED_INDEX, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Provenance
 from tempkb.windows import Granularity, Window
-from tempkb_tests.mentions.windows_for_tests import write_window
+from tempkb_tests.mentions.windows_for_tests import clean, stale_quarters, write_window
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 QUARTERS = {"granularity": "quarter", "first_window": date(2020, 1, 1)}
@@ -48,12 +47,17 @@ def late(tmp_path):
     return file
 
 
+def is_current(store, table, window):
+    """Is a table of a window as it would be made now?"""
+    return look(store).is_current(table, window.key)
+
+
 def build_all(file, until, **settings):
     """Build snapshots, texts and mentions of all quarters up to a day."""
     store, report, windows = build_files(file, until=until, **{**QUARTERS, **settings})
     assert not report.bad
     write_namespaces(store, name_dump([file], None))
-    clean_quarters(store, stale_quarters(store), lambda line: None)
+    clean(store)
     for window in windows:
         write_window(store, window)
     return store, windows
@@ -154,7 +158,7 @@ def test_holes_are_kept_and_ranked_by_the_lines_that_they_damage(home_folder, tm
 def test_another_cleaner_makes_texts_and_mentions_stale(home_folder, late, monkeypatch):
     store, windows = build_all(late, date(2020, 7, 1))
     assert all(is_current(store, table, window) for table in TABLES for window in windows)
-    monkeypatch.setattr(currency, "CLEANER_VERSION", currency.CLEANER_VERSION + 1)
+    monkeypatch.setattr(steps, "CLEANER_VERSION", steps.CLEANER_VERSION + 1)
     assert stale_quarters(store) == ["2020-01-01"]
     assert not is_current(store, "mentions", windows[0])
     said = CliRunner().invoke(main, ["status"]).output
@@ -173,7 +177,7 @@ def test_a_run_killed_between_texts_and_links_loses_no_link(home_folder, late, m
             "2020-01-01",
             "revision_id",
             pa.array([21]),
-            Provenance({"page_wikitexts 2020-01-01": "old"}, currency.cleaner_settings(store)),
+            Provenance({"page_wikitexts 2020-01-01": "old"}, steps.cleaner_settings(store)),
         )
     real, written = type(store).add, []
 
@@ -186,10 +190,10 @@ def test_a_run_killed_between_texts_and_links_loses_no_link(home_folder, late, m
     with monkeypatch.context() as patched:
         patched.setattr(type(store), "add", killed_at_the_second)
         with pytest.raises(KeyboardInterrupt):
-            clean_quarters(store, stale_quarters(store), lambda line: None)
+            clean(store)
     assert written == ["page_texts", "page_links"]
     assert stale_quarters(store) == ["2020-01-01"]
-    clean_quarters(store, stale_quarters(store), lambda line: None)
+    clean(store)
     assert {name: store.read(name).to_pylist() for name in ("page_texts", "page_links")} == whole
     assert stale_quarters(store) == []
 
@@ -202,7 +206,7 @@ def test_two_who_clean_the_same_quarter_at_once_count_what_one_counts(home_folde
         monkeypatch.setenv("TEMPKB_HOME", str(home))
         store, _ = build_all(late, date(2020, 7, 1))
         for table in (PAGE_TEXTS, PAGE_LINKS):
-            provenance = Provenance({"page_wikitexts 2020-01-01": "old"}, currency.cleaner_settings(store))
+            provenance = Provenance({"page_wikitexts 2020-01-01": "old"}, steps.cleaner_settings(store))
             store.forget(table, texts, "revision_id", pa.array([11]), provenance)
         return store
 
@@ -210,18 +214,18 @@ def test_two_who_clean_the_same_quarter_at_once_count_what_one_counts(home_folde
         return [(one["reason"], one["n"]) for one in store.lake.current(PAGE_TEXTS.name, texts).side_rows("exclusions")]
 
     alone = with_a_later_revision(tmp_path / "alone")
-    clean_quarters(alone, stale_quarters(alone), lambda line: None)
+    clean(alone)
     store, real, others = with_a_later_revision(tmp_path / "both"), cleaning.map_items, []
 
     def joined(*arguments):
         if not others:
-            others.append(Thread(target=clean_quarters, args=(open_store(), [texts], lambda line: None)))
+            others.append(Thread(target=clean, args=(open_store(),)))
             others[0].start()
             others[0].join(1.0)
         yield from real(*arguments)
 
     monkeypatch.setattr(cleaning, "map_items", joined)
-    clean_quarters(store, [texts], lambda line: None)
+    clean(store)
     others[0].join(60)
     assert excluded(store) == excluded(alone) == [("template: odd", 2)]
     assert store.lake.current(PAGE_TEXTS.name, texts).version == alone.lake.current(PAGE_TEXTS.name, texts).version
@@ -231,23 +235,17 @@ def test_priors_of_other_mentions_are_stale(home_folder, late):
     store, windows = build_all(late, date(2020, 7, 1))
     rows = store.read("mentions", cut="2020-04-01")
     assert is_current(store, "entity_popularity", windows[0])
-    store.write(MENTIONS, windows[0].key, [rows.slice(1)], provenance_of(store, windows[0]))
+    held = store.lake.current("mentions", windows[0].key)
+    store.write(MENTIONS, windows[0].key, [rows.slice(1)], Provenance(held.inputs, held.settings, stamp=held.stamp))
     assert is_current(store, "mentions", windows[0])
     assert not is_current(store, "inverted_index", windows[0])
     assert not is_current(store, "entity_popularity", windows[0])
 
 
-def provenance_of(store, window):
-    """What the manifest of a window's mentions says."""
-    told = store.lake.current("mentions", window.key).side_rows("manifest")
-    inputs = {row["name"]: row["sha256"] for row in told if row["role"] == "input"}
-    return Provenance(inputs, currency.cleaner_settings(store))
-
-
 def test_a_text_that_was_taken_back_is_taken_back_here(home_folder, late):
     store, _ = build_all(late, date(2020, 7, 1))
     store.forget(PAGE_WIKITEXTS, "2020-01-01", "revision_id", pa.array([21]), Provenance())
-    clean_quarters(store, stale_quarters(store), lambda line: None)
+    clean(store)
     assert store.read("page_texts")["revision_id"].to_pylist() == [11, 31]
     assert set(store.read("page_links")["revision_id"].to_pylist()) == {11}
 
@@ -275,14 +273,14 @@ def test_what_is_missing_is_named_with_what_to_do(home_folder, late):
     store, _, windows = build_files(late, until=date(2020, 4, 1), **QUARTERS)
     with pytest.raises(SourceError, match="tempkb build --select namespaces"):
         read_site(store, "testwiki-1")
-    with pytest.raises(
-        ContractError,
-        match="1 quarter of page_wikitexts is not cleaned yet; clean them first: tempkb build --select page_links",
-    ):
+    words = (
+        "mentions 2020-01-01: page_links of 2020-01-01 is not built, .*; build it first: tempkb build --select page_l"
+    )
+    with pytest.raises(ContractError, match=words):
         write_window(store, windows[0])
-    words = r"mentions of window 2020-Q2 \(2020-04-01\) is not built"
-    with connected(store) as connection, pytest.raises(ContractError, match=words):
-        write_inverted_index(store, Window(date(2020, 4, 1), Granularity.QUARTER), connection)
+    later = Window(date(2020, 4, 1), Granularity.QUARTER)
+    with pytest.raises(ContractError, match="inverted_index 2020-04-01: mentions of 2020-04-01 is not built"):
+        write_window(store, later, [one for one in steps.BY_WINDOW if one.makes == (INVERTED_INDEX,)])
 
 
 def test_redirects_to_sections_are_marked_and_counted_nowhere(home_folder, tmp_path):

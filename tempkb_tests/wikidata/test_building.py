@@ -14,6 +14,7 @@ from tempkb.wikidata import building
 from tempkb.wikidata.building import Report
 from tempkb.wikidata.reading import Tally
 from tempkb.wikidata.scope import language_of_wiki
+from tempkb.wikidata.steps import is_read
 from tempkb_tests.killed import KilledError
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.wikidata.items import item, item_value, read_home, said, time, write_lines
@@ -399,12 +400,12 @@ def test_a_run_killed_between_two_tables_is_done_again_and_forgets_no_damage(tmp
     dump = name_entities([tmp_path / "wikidata-20200101-all.json"])
     assert store.read("dump_files")["status"].to_pylist() == ["damaged"]
     assert store.read("facts").num_rows == 2
-    assert not building.is_current(store, dump)
+    assert not is_read(store, dump)
     store = read_home(tmp_path, monkeypatch, {DAY: world})
-    assert building.is_current(store, dump)
+    assert is_read(store, dump)
     # Another file of that name and day is another dump's.
     write_lines(tmp_path / "wikidata-20200101-all.json", [*WORLD, item("Q8", "Eight", "Eight")])
-    assert not building.is_current(store, name_entities([tmp_path / "wikidata-20200101-all.json"]))
+    assert not is_read(store, name_entities([tmp_path / "wikidata-20200101-all.json"]))
     monkeypatch.setenv("TEMPKB_LANGUAGES", "fr")
     with pytest.raises(SettingsError, match="languages: home .* was made with en, but the settings have fr"):
         read_home(tmp_path, monkeypatch, {})

@@ -2,15 +2,17 @@
 
 import random
 from datetime import date, timedelta
+from unittest import mock
 
 import pytest
 
 from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.dumps.entities import name_entities
+from tempkb.engine.steps import Look
 from tempkb.planning.due import look_out
 from tempkb.wikidata import building
-from tempkb.wikidata.building import is_current, read_dump
-from tempkb.wikidata.late import dump_dates
+from tempkb.wikidata.building import read_dump
+from tempkb.wikidata.steps import STEPS, bring_late_edits, dump_dates, is_read
 from tempkb.windows import Granularity, windows_between
 from tempkb_tests.wikidata.items import item, read_home, said, time
 
@@ -208,20 +210,12 @@ def test_a_reading_that_was_killed_before_the_tables_of_later_dumps_is_not_taken
     for table in building.ALL:
         store.lake.remove(table.name, older)
     read_dump(store, named[1], lambda line: None)
-    write = building.write_late_edits
-
-    def die_at_others(store, dump_id, day):
-        if dump_id == newer:
-            raise KeyboardInterrupt
-        return write(store, dump_id, day)
-
-    monkeypatch.setattr(building, "write_late_edits", die_at_others)
-    with pytest.raises(KeyboardInterrupt):
+    killed = mock.patch.object(building, "bring_late_edits", side_effect=KeyboardInterrupt)
+    with killed, pytest.raises(KeyboardInterrupt):
         read_dump(store, named[0], lambda line: None)
-    assert not is_current(store, named[0])
-    monkeypatch.setattr(building, "write_late_edits", write)
-    read_dump(store, named[0], lambda line: None)
-    assert is_current(store, named[0])
+    assert is_read(store, named[0])
+    assert not Look(store, STEPS).is_current("late_edits", newer)
+    bring_late_edits(store, lambda line: None)
     assert store.read("late_edits", dump_id=newer).to_pylist() == whole
 
 
