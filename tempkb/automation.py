@@ -30,6 +30,17 @@ from tempkb.models.tables import MODELS, READY
 from tempkb.partitions import CHAINED, DUMPS
 from tempkb.planning.built import OF_WINDOW, stale_windows
 from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, unregistered
+from tempkb.planning.jobs import (
+    DUMPS_JOB,
+    GENERATIONS_JOB,
+    LINKERS_JOB,
+    MODELS_JOB,
+    ONLY_ITEMS,
+    RESULTS_JOB,
+    RETIRE_JOB,
+    WIKIDATA_JOB,
+    WINDOWS_JOB,
+)
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
@@ -42,14 +53,6 @@ from tempkb.store.tables import Family, Table
 from tempkb.windows import Granularity, Window, stretches, windows_until
 from tempkb.wording import counted
 
-DUMPS_JOB = "register_dump"
-WINDOWS_JOB = "build_windows"
-WIKIDATA_JOB = "read_wikidata"
-RETIRE_JOB = "retire_dumps"
-MODELS_JOB = "score_models"
-GENERATIONS_JOB = "generate_answers"
-LINKERS_JOB = "link_mentions"
-RESULTS_JOB = "compare_models"
 _ASKED = ".dagster/tempkb_asked"
 # Runs a day that fail for the same reason, and seconds between them; what has died Dagster tries again by itself, at
 # once and as often (`max_retries` in `dagster.yaml`).
@@ -58,10 +61,6 @@ _TRIES, _PAUSE = 5, 60
 _KILLED = "terminated by signal"
 _FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
-
-
-ONLY_ITEMS = {"ops": {"revisions": {"config": {"only_items": True}}}}
-"""Configuration of a run that only brings the Wikidata items of windows up to date."""
 
 
 @dg.op(description="Remove the dumps that the setting `keep_dumps` does not keep and that no window waits for.")

@@ -18,13 +18,12 @@ from pathlib import Path
 from tempkb.dumps.http import CONNECTIONS, HttpMirror
 from tempkb.dumps.mirrors import FolderMirror, below
 from tempkb.dumps.offers import END, Offer, OfferedFile
-from tempkb.dumps.sums import NOTES, kind_of, known_sums, note_sums
+from tempkb.dumps.sums import ARRIVING, NOTES, kind_of, known_sums, note_sums
 from tempkb.dumps.transfer import Transfer, note_of
 from tempkb.errors import SourceError
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.owned import own
 
-ARRIVING = "_arriving"
 # How often a file with a wrong checksum is downloaded from its beginning.
 _TRIES = 2
 

@@ -5,9 +5,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump
-from tempkb.dumps.download import ARRIVING
 from tempkb.dumps.offers import CONTENT_HISTORY, WIKIDATA
-from tempkb.dumps.sums import NOTES, forget_sums
+from tempkb.dumps.sums import ARRIVING, NOTES, forget_sums
 from tempkb.store.owned import own, remove_tree
 
 _REMOVED = "_removed"

@@ -12,6 +12,7 @@ from tempkb.store.files import replace_whole
 from tempkb.store.owned import own
 
 _PIECE = 1 << 20
+ARRIVING = "_arriving"
 NOTES = "sums"
 
 

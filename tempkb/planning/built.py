@@ -8,9 +8,8 @@ from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.engine.steps import Look
 from tempkb.mentions.steps import BY_WINDOW, look
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
-from tempkb.revisions.building import ALL
 from tempkb.revisions.origins import tables_built_with
-from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.revisions.tables import ALL, PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
 from tempkb.store.store import Store
 from tempkb.windows import Window, windows_until

@@ -13,7 +13,6 @@ from tempkb.mentions.steps import look
 from tempkb.planning.built import is_built, stale_windows
 from tempkb.planning.declaration import Request
 from tempkb.planning.naming import entity_dumps, named_dump, named_entities
-from tempkb.revisions.resuming import interrupted_windows
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REBUILD_CHANGES
 from tempkb.revisions.tables import TABLES as REVISIONS
@@ -209,8 +208,11 @@ def windows_to_read(store: Store, request: Request, windows: Sequence[Window], t
     unread = {window.key for window in windows if not is_built(seen, window, wanted)}
     # What an interrupted build has written is asked for once more with the rest, since only then it goes on from the
     # items that it has read; the windows that stand already get equal bytes.
-    for together in interrupted_windows(store.lake):
-        unread |= together if together & unread else frozenset()
+    if store.lake.unfinished():
+        from tempkb.revisions.resuming import interrupted_windows
+
+        for together in interrupted_windows(store.lake):
+            unread |= together if together & unread else frozenset()
     return [window_of_key(key, store.home.settings.granularity) for key in sorted(unread)]
 
 

@@ -11,11 +11,11 @@ from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import ContractError
 from tempkb.failures import windows_in_words
 from tempkb.partitions import DUMP_OF_WINDOW
-from tempkb.revisions.building import ALL, Log, Report, build
+from tempkb.revisions.building import Log, Report, build
 from tempkb.revisions.plans import plan_windows
 from tempkb.revisions.plots import plot_windows
 from tempkb.revisions.sitelinks import link_windows
-from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.revisions.tables import ALL, PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.assets import glance_of, sample_of, spec_of
 from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store

@@ -37,7 +37,7 @@ from tempkb.revisions.origins import is_of_other_files, pages_input, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
 from tempkb.revisions.resuming import Before, decode_receipt, encode_receipt, item_name, new_try, plan_name
 from tempkb.revisions.sitelinks import link_pages
-from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
+from tempkb.revisions.tables import ALL, PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import RESUMABLE
 from tempkb.store.merge import SortedRun, merge_sorted
@@ -47,7 +47,6 @@ from tempkb.store.versions import Version
 from tempkb.windows import Window, epoch_seconds
 
 _PRELOAD = ("tempkb.revisions.reading",)
-ALL = frozenset(one.name for one in TABLES if one is not REBUILD_CHANGES)
 Log = Callable[[str], None]
 
 

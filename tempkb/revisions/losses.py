@@ -6,9 +6,7 @@ themselves.
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING
 
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.revisions.origins import pages_of, setting_of
@@ -16,6 +14,9 @@ from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHO
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def rests_on_lost(store: Store, snapshot: Version) -> bool:
@@ -36,12 +37,14 @@ def lacking_quarters(store: Store, snapshots: Iterable[Version]) -> set[str]:
     return {quarter for quarter, window in wanted if window not in filled_by.get(quarter, ())}
 
 
-def noting_quarters(pieces: Iterator[pa.Table], with_texts: Set[str], found: set[str]) -> Iterator[pa.Table]:
+def noting_quarters(pieces: "Iterator[pa.Table]", with_texts: Set[str], found: set[str]) -> "Iterator[pa.Table]":
     """Pass the rows of a snapshot on, and add the quarters in which its revisions were saved to `found`.
 
     Args:
         with_texts: quarters of which the dump has texts; others are not noted.
     """
+    import pyarrow.compute as pc
+
     for rows in pieces:
         quarters = pc.floor_temporal(rows["revision_timestamp"], unit="quarter")
         found |= with_texts & {f"{one:%Y-%m-%d}" for one in pc.unique(quarters).to_pylist()}

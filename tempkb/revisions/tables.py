@@ -164,3 +164,6 @@ REBUILD_CHANGES = table_of_windows(
 )
 
 TABLES = (REVISION_LOG, PAGE_WIKITEXTS, STABLE_SNAPSHOTS, REBUILD_CHANGES)
+
+ALL = frozenset(one.name for one in TABLES if one is not REBUILD_CHANGES)
+"""Names of the tables for which a dump's history is read."""

@@ -8,14 +8,13 @@ from functools import partial
 from typing import Any
 
 from tempkb.api import open_store
-from tempkb.automation import DUMPS_JOB, ONLY_ITEMS, WIKIDATA_JOB, WINDOWS_JOB
 from tempkb.dumps.catalogue import Dump, find_dumps, remember
-from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.instance import dagster_at
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.planning.built import OF_WINDOW, stale_windows
 from tempkb.planning.declaration import Request
+from tempkb.planning.jobs import DUMPS_JOB, ONLY_ITEMS, WIKIDATA_JOB, WINDOWS_JOB
 from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
 from tempkb.record import copy_fault, copy_record
 from tempkb.removal import of_dump, remove
@@ -51,31 +50,46 @@ def build(request: Request) -> Summary:
 
 def _build(work: Work) -> Summary:
     dumps_read = [dump.dump_id for dump in work.entities] if work.tables_of(Family.ENTITIES) else []
-    summary = Summary([window.key for window in work.windows], entity_dumps=dumps_read)
-    with dagster_at(work.home) as instance:
-        store = open_store()
-        of_windows = work.tables_of(Family.WINDOW)
-        unread = windows_to_read(store, work.request, work.windows, of_windows)
-        used = dumps_for(unread, work.named, work.dumps) if of_windows else [one for one in work.dumps if not one.flaws]
-        new = [dump for dump in used if dump.is_named and not _is_known(store, dump)]
-        for dump in used:
-            run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
-        if summary.failures:
-            _forget(instance, new)
-            return summary
-        _build_windows(instance, work, unread, summary)
-        if summary.is_held:
-            # The rest is the other program's as well, and so are the files that were named.
-            raise LockTimeoutError(summary.failures[-1])
-        is_history_bad = bool(summary.failures)
-        if work.is_naming_entities:
-            _read_named(instance, work.entities[0], work, summary)
-        else:
-            _read_wikidata(instance, work.entities, work, summary)
-        _link_items(instance, work, summary)
-        if is_history_bad:
-            _forget(instance, new)
+    summary, store = Summary([window.key for window in work.windows], entity_dumps=dumps_read), open_store()
+    of_windows = work.tables_of(Family.WINDOW)
+    unread = windows_to_read(store, work.request, work.windows, of_windows)
+    used = dumps_for(unread, work.named, work.dumps) if of_windows else [one for one in work.dumps if not one.flaws]
+    if used or work.windows or _is_wikidata_due(store, work) or (of_windows and unlinked_windows(store)):
+        # Nothing of Dagster is imported where nothing is to be done.
+        with dagster_at(work.home) as instance:
+            _run(instance, store, work, unread, used, summary)
+    if work.tables_of(Family.ENTITIES):
+        bring_late_edits(open_store(), lambda _line: None)
     return summary
+
+
+def _is_wikidata_due(store: Store, work: Work) -> bool:
+    """Is there a dump of entities to be named, written down or read?"""
+    is_read_anew = work.is_naming_entities or not work.tables_of(Family.ENTITIES)
+    return any(is_read_anew or not is_read(store, dump) for dump in work.entities)
+
+
+def _run(
+    instance: Any, store: Store, work: Work, unread: Sequence[Window], used: Sequence[Dump], summary: Summary
+) -> None:
+    new = [dump for dump in used if dump.is_named and not _is_known(store, dump)]
+    for dump in used:
+        run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+    if summary.failures:
+        _forget(instance, new)
+        return
+    _build_windows(instance, work, unread, summary)
+    if summary.is_held:
+        # The rest is the other program's as well, and so are the files that were named.
+        raise LockTimeoutError(summary.failures[-1])
+    is_history_bad = bool(summary.failures)
+    if work.is_naming_entities:
+        _read_named(instance, work.entities[0], work, summary)
+    else:
+        _read_wikidata(instance, work.entities, work, summary)
+    _link_items(instance, work, summary)
+    if is_history_bad:
+        _forget(instance, new)
 
 
 def _build_windows(instance: Any, work: Work, unread: Sequence[Window], summary: Summary) -> None:
@@ -106,6 +120,8 @@ def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
         forget_partition(instance, DUMPS_JOB, dump.dump_id)
         for table in (DUMP_FILES, PAGES, NAMESPACES):
             store.lake.remove(table.name, dump.dump_id)
+        from tempkb.dumps.retention import remove_dump
+
         remove_dump(store.home.dumps, dump)
 
 
@@ -117,8 +133,6 @@ def _read_wikidata(instance: Any, dumps: Sequence[Dump], work: Work, summary: Su
         elif work.tables_of(Family.ENTITIES) and not is_read(open_store(), dump):
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
             run_job(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
-    if work.tables_of(Family.ENTITIES):
-        bring_late_edits(open_store(), lambda _line: None)
 
 
 def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None:
@@ -149,6 +163,8 @@ def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None
         if described is not None:
             open_store().lake.restore(described)
     elif is_in_folder:
+        from tempkb.dumps.retention import remove_dump
+
         remove_dump(root, dump)
     else:
         _withdraw(instance, dump)

@@ -105,8 +105,8 @@ def run_job(
     """
     import dagster as dg
 
-    from tempkb.automation import WINDOWS_JOB
     from tempkb.definitions import defs
+    from tempkb.planning.jobs import WINDOWS_JOB
 
     # Whoever typed the command types it again.
     run_id, tags = str(uuid.uuid4()), {"dagster/max_retries": "0"}

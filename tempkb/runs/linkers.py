@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tempkb.api import open_store
-from tempkb.automation import LINKERS_JOB
 from tempkb.benchmarks.register import read_entry, releases_of, was_built
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
@@ -15,6 +14,7 @@ from tempkb.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES, NIL_T
 from tempkb.linking.training.recipe import PRESETS
 from tempkb.linking.training.teaching import school
 from tempkb.options import Words
+from tempkb.planning.jobs import LINKERS_JOB
 from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.store.store import Store
 

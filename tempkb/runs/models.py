@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from tempkb.api import open_store
-from tempkb.automation import MODELS_JOB
 from tempkb.demo.models.asking import Asked
 from tempkb.demo.models.making import make
 from tempkb.models.known import known_model
 from tempkb.models.requests import request_of
 from tempkb.models.tables import MODELS, READY
 from tempkb.options import Words
+from tempkb.planning.jobs import MODELS_JOB
 from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.store.store import Store
 

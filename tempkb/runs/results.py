@@ -1,7 +1,7 @@
 """Runs that compute results: one job over the scores of all models."""
 
 from tempkb.api import open_store
-from tempkb.automation import RESULTS_JOB
+from tempkb.planning.jobs import RESULTS_JOB
 from tempkb.results.reading import passed_over
 from tempkb.runs.jobs import Summary, Task, past_damage
 

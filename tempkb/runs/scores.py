@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.api import open_store
-from tempkb.automation import GENERATIONS_JOB, MODELS_JOB
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import SettingsError
 from tempkb.generations.kind import SAID
@@ -15,6 +14,7 @@ from tempkb.models.known import known_models, unusable_models
 from tempkb.models.requests import request_of as model_request
 from tempkb.models.tables import ELSEWHERE, READY
 from tempkb.options import Words
+from tempkb.planning.jobs import GENERATIONS_JOB, MODELS_JOB
 from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.runs.models import add
 from tempkb.scores.kinds import SCORES, Kind
