@@ -28,5 +28,7 @@ class Request:
         "", text, "Day of the files of Wikidata's JSON; it overrides the day in their names.", metavar="DATE"
     )
     rebuild: bool = option(
-        False, truth, "Also build windows again that were built from another dump, and report the changes."
+        False,
+        truth,
+        "Also read a dump again for windows that are built, from it or another one, and report the changes.",
     )

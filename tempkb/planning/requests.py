@@ -198,11 +198,14 @@ def dumps_for(windows: Sequence[Window], named: Dump | None, dumps: Sequence[Dum
 
 
 def windows_to_read(store: Store, request: Request, windows: Sequence[Window], tables: frozenset[str]) -> list[Window]:
-    """The windows for which a dump is to be read; of the others only what follows from their texts is to be made."""
+    """The windows for which a dump is to be read: those that lack something of it, or all if they are to be rebuilt.
+
+    Of the others only what follows from their texts is to be made.
+    """
     wanted = sorted(tables & OF_HISTORY - {REBUILD_CHANGES.name})
     if not wanted:
         return []
-    if request.windows or request.all_windows or request.rebuild or request.dump_files:
+    if request.rebuild:
         return list(windows)
     seen = look(store)
     unread = {window.key for window in windows if not is_built(seen, window, wanted)}

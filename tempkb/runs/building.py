@@ -11,14 +11,15 @@ from tempkb.api import open_store
 from tempkb.dumps.catalogue import Dump, find_dumps, remember
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.instance import dagster_at
+from tempkb.mentions.steps import look
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
-from tempkb.planning.built import OF_WINDOW, stale_windows
+from tempkb.planning.built import OF_WINDOW, is_built, stale_windows
 from tempkb.planning.declaration import Request
 from tempkb.planning.jobs import DUMPS_JOB, ONLY_ITEMS, WIKIDATA_JOB, WINDOWS_JOB
 from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
 from tempkb.record import copy_fault, copy_record
 from tempkb.removal import of_dump, remove
-from tempkb.revisions.origins import setting_of
+from tempkb.revisions.origins import is_of_other_files, setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.runs.jobs import Summary, forget_partition, past_damage, run_job
@@ -53,13 +54,14 @@ def _build(work: Work) -> Summary:
     summary, store = Summary([window.key for window in work.windows], entity_dumps=dumps_read), open_store()
     of_windows = work.tables_of(Family.WINDOW)
     unread = windows_to_read(store, work.request, work.windows, of_windows)
-    used = dumps_for(unread, work.named, work.dumps) if of_windows else [one for one in work.dumps if not one.flaws]
-    if used or work.windows or _is_wikidata_due(store, work) or (of_windows and unlinked_windows(store)):
+    behind, used = _behind(store, work, unread), _used(store, work, unread)
+    if used or unread or behind or _is_wikidata_due(store, work) or (of_windows and unlinked_windows(store)):
         # Nothing of Dagster is imported where nothing is to be done.
         with dagster_at(work.home) as instance:
-            _run(instance, store, work, unread, used, summary)
+            _run(instance, store, work, unread, behind, used, summary)
     if work.tables_of(Family.ENTITIES):
         bring_late_edits(open_store(), lambda _line: None)
+    summary.notes += _kept(store, work, unread)
     return summary
 
 
@@ -69,8 +71,39 @@ def _is_wikidata_due(store: Store, work: Work) -> bool:
     return any(is_read_anew or not is_read(store, dump) for dump in work.entities)
 
 
+def _behind(store: Store, work: Work, unread: Sequence[Window]) -> list[Window]:
+    """The windows for which no dump is read, and of which something that follows from their texts is to be made."""
+    derived, seen = sorted(work.tables_of(Family.WINDOW) - OF_HISTORY), look(store)
+    return [one for one in work.windows if derived and one not in unread and not is_built(seen, one, derived)]
+
+
+def _used(store: Store, work: Work, unread: Sequence[Window]) -> list[Dump]:
+    """The dumps that are to be written down before anything is read."""
+    if not work.tables_of(Family.WINDOW):
+        return [one for one in work.dumps if not one.flaws]
+    named = work.named if work.named is None or unread or not _is_known(store, work.named) else None
+    return dumps_for(unread, named, work.dumps)
+
+
+def _kept(store: Store, work: Work, unread: Sequence[Window]) -> list[str]:
+    """Say which windows stay though another dump was named for them."""
+    if work.named is None:
+        return []
+    others = [one for one in work.windows if one not in unread]
+    others = [one for one in others if is_of_other_files(store, work.named, one, work.tables_of(Family.WINDOW))]
+    return [
+        f"window {one.key} stays as it is: built before from another dump; --rebuild would replace it" for one in others
+    ]
+
+
 def _run(
-    instance: Any, store: Store, work: Work, unread: Sequence[Window], used: Sequence[Dump], summary: Summary
+    instance: Any,
+    store: Store,
+    work: Work,
+    unread: Sequence[Window],
+    behind: Sequence[Window],
+    used: Sequence[Dump],
+    summary: Summary,
 ) -> None:
     new = [dump for dump in used if dump.is_named and not _is_known(store, dump)]
     for dump in used:
@@ -78,7 +111,7 @@ def _run(
     if summary.failures:
         _forget(instance, new)
         return
-    _build_windows(instance, work, unread, summary)
+    _build_windows(instance, work, unread, behind, summary)
     if summary.is_held:
         # The rest is the other program's as well, and so are the files that were named.
         raise LockTimeoutError(summary.failures[-1])
@@ -92,16 +125,17 @@ def _run(
         _forget(instance, new)
 
 
-def _build_windows(instance: Any, work: Work, unread: Sequence[Window], summary: Summary) -> None:
+def _build_windows(
+    instance: Any, work: Work, unread: Sequence[Window], behind: Sequence[Window], summary: Summary
+) -> None:
     """Read the histories of some windows; of the others make only what follows from their texts."""
     of_windows = work.tables_of(Family.WINDOW)
     config = {"dump_id": work.named.dump_id if work.named else "", "rebuild": work.request.rebuild}
     for stretch in stretches(unread):
         asked = {"ops": {"revisions": {"config": config}}}
         run_job(instance, WINDOWS_JOB, [one.key for one in stretch], asked, sorted(of_windows), summary)
-    derived = sorted(of_windows - OF_HISTORY)
-    for stretch in stretches([one for one in work.windows if one not in unread]) if derived else ():
-        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, derived, summary)
+    for stretch in stretches(behind):
+        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, sorted(of_windows - OF_HISTORY), summary)
 
 
 def _is_known(store: Store, dump: Dump) -> bool:
