@@ -1,6 +1,5 @@
 """Sensors and schedules with a clock and a mirror of the test's own: who asks for what, and when for nothing."""
 
-import functools
 import json
 import os
 import re
@@ -453,13 +452,10 @@ def test_what_was_put_there_by_hand_is_taken_by_nobody_but_a_person(arrived, aut
 
 
 def test_a_new_cleaner_asks_for_mentions_but_for_no_dump(demo_home, home_folder, monkeypatch, automation, instance):
-    from tempkb.mentions import cleaning
+    from tempkb.mentions import steps
 
     shutil.copytree(demo_home, home_folder, ignore=shutil.ignore_patterns("dumps"))
-    real = cleaning.cleaner_settings
-    newer = functools.partial(lambda store: real(store) | {"cleaner": "newer"})
-    for module in ("mentions.cleaning", "mentions.building"):
-        monkeypatch.setattr(f"tempkb.{module}.cleaner_settings", newer)
+    monkeypatch.setattr(steps, "CLEANER_VERSION", steps.CLEANER_VERSION + 1)
     (request,) = tick(automation, instance, open_store()).run_requests
     assert asked([request]) == [("build_windows", "2021-01-01..2023-10-01")]
     assert {key.to_user_string() for key in request.asset_selection} == {

@@ -204,14 +204,14 @@ def test_a_home_of_another_layout_is_one_sentence_with_what_to_do(home_folder):
     load_home().claim("simplewiki")
     record = home_folder / "home.toml"
     lines = record.read_bytes().splitlines(keepends=True)[:-1]
-    later = b"".join([*lines, b"layout = 2\n"])
+    later = b"".join(lines).replace(b"layout = 2\n", b"layout = 3\n")
     later += b'sum = "' + hashlib.sha256(later).hexdigest().encode() + b'"\n'
-    for written, layout in ((later, "2"), (b"".join(lines[1:]), "0 (a record without a checksum)")):
+    for written, layout in ((later, "3"), (b"".join(lines[1:]), "0 (a record without a checksum)")):
         record.write_bytes(written)
         with pytest.raises(SettingsError) as refused:
             load_home()
         assert str(refused.value) == (
-            f"home {home_folder}: found layout {layout}, but this version of tempkb expects layout 1; build the home "
+            f"home {home_folder}: found layout {layout}, but this version of tempkb expects layout 2; build the home "
             "anew in another folder (TEMPKB_HOME=...), or use the version of tempkb that wrote it"
         )
 

@@ -3,7 +3,7 @@
 from tempkb.errors import SourceError
 from tempkb.mentions.tables import ENTITY_POPULARITY
 from tempkb.store.store import Store
-from tempkb.wikidata.steps import dump_dates
+from tempkb.wikidata.days import dump_dates
 from tempkb.windows import window_of_key
 
 

@@ -19,7 +19,6 @@ from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut
 from tempkb.mentions.reading import OF_TEMPLATES, Batch, Cleaned, Piece, clean_batch
-from tempkb.mentions.steps import cleaner_settings
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Exclusion, Provenance
@@ -43,7 +42,7 @@ def clean_quarters(store: Store, quarters: Sequence[str], provenance: Provenance
         ContractError: a worker failed; its quarters keep their old versions, the others are written.
     """
     sites = _Sites(store)
-    plans = [_plan(store, source) for source in store.lake.versions(PAGE_WIKITEXTS.name, quarters)]
+    plans = [_plan(store, source, provenance) for source in store.lake.versions(PAGE_WIKITEXTS.name, quarters)]
     batches = _batches([piece for plan in plans for piece in _pieces(store, plan, sites)])
     total = sum(piece.n_bytes for batch in batches for piece in batch)
     cleaned: dict[str, list[Cleaned]] = {plan.source.partition: [] for plan in plans}
@@ -88,8 +87,8 @@ class _Plan:
     done: frozenset[int]
 
 
-def _plan(store: Store, source: Version) -> _Plan:
-    settings = cleaner_settings(store)
+def _plan(store: Store, source: Version, provenance: ProvenanceOf) -> _Plan:
+    settings = provenance(PAGE_TEXTS, source.partition).settings
     texts, links = (store.lake.current(table.name, source.partition) for table in (PAGE_TEXTS, PAGE_LINKS))
     if texts is None or links is None or texts.inputs != links.inputs:
         # A run was killed between the two tables, which are so made from different wikitexts. Nothing counts as clean.

@@ -19,7 +19,7 @@ from tempkb.planning.built import is_registered, missing_windows
 from tempkb.planning.untaken import newest_held, nothing_shown, untaken, untaken_here, why_unfit
 from tempkb.settings import Home
 from tempkb.store.store import Store
-from tempkb.wikidata.steps import dump_dates
+from tempkb.wikidata.days import dump_dates
 from tempkb.windows import Window
 
 

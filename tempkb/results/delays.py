@@ -22,9 +22,9 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
+from tempkb.wikidata.days import PROVISIONAL_DAYS, dump_dates
 from tempkb.wikidata.late import HOLDS
 from tempkb.wikidata.membership import POSSIBLE_FROM
-from tempkb.wikidata.steps import PROVISIONAL_DAYS, dump_dates
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 from tempkb.windows import Window, windows_until
 

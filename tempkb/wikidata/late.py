@@ -19,8 +19,8 @@ import duckdb
 import pyarrow as pa
 
 from tempkb.engine.steps import Work
+from tempkb.wikidata.days import PROVISIONAL_DAYS, day_of, dump_dates
 from tempkb.wikidata.membership import CERTAIN_FROM, MAX_DAY, POSSIBLE_FROM, POSSIBLE_TO, true_within
-from tempkb.wikidata.steps import PROVISIONAL_DAYS, day_of, dump_dates
 from tempkb.wikidata.tables import FACTS, LATE_EDITS, WIKIDATA_ENTITIES
 from tempkb.windows import Window, windows_until
 

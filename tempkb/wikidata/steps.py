@@ -1,14 +1,13 @@
 """The steps of the room: what is read from a Wikidata dump, once; and what later dumps say of the same windows."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date
 from typing import TYPE_CHECKING
 
 from tempkb.dumps.catalogue import Dump
 from tempkb.engine.steps import Brought, Log, Look, Source, Standing, Step, Work, bring
-from tempkb.store.lake import Lake
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
+from tempkb.wikidata.days import PROVISIONAL_DAYS, day_of, dump_dates
 from tempkb.wikidata.tables import (
     ENTITY_CLASSES,
     ENTITY_ORIGINS,
@@ -21,21 +20,6 @@ from tempkb.wikidata.tables import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-PROVISIONAL_DAYS = 90
-"""Days past its end after which what a dump says of a window is taken as final."""
-
-
-def dump_dates(lake: Lake) -> dict[str, date]:
-    """Return the days of the Wikidata dumps that were read and describe an item of the home, by dump."""
-    read = [one for table in (FACTS, WIKIDATA_ENTITIES) for one in lake.versions(table.name)]
-    return {one.partition: date.fromisoformat(one.day) for one in read if one.rows and one.day}
-
-
-def day_of(lake: Lake, dump_id: str) -> date:
-    """Return the day of a dump that was read; the first of all days if it is not known."""
-    version = lake.current(WIKIDATA_ENTITIES.name, dump_id)
-    return date.fromisoformat(version.day) if version is not None and version.day else date.min
 
 
 def is_read(store: Store, dump: Dump) -> bool:

@@ -282,16 +282,16 @@ def _finish(store, cuts, noted, began: float) -> None:
     from tempkb.benchmarks.releases import create, keep
     from tempkb.benchmarks.tempel.benchmark import TEMPEL
     from tempkb.benchmarks.tempel.design import make_design
-    from tempkb.mentions.building import WRITERS, connected
-    from tempkb.mentions.cleaning import clean_quarters, stale_quarters
+    from tempkb.engine.steps import bring
+    from tempkb.mentions.steps import BY_WINDOW, CLEAN
+    from tempkb.rooms import steps
     from tempkb.windows import window_ending
 
-    clean_quarters(store, stale_quarters(store), lambda line: None)
+    bring(store, steps(), CLEAN, store.lake.partitions("page_wikitexts"), print)
     began = noted("cleaning, links", began)
-    for write in WRITERS.values():
-        with connected(store) as connection:
-            for cut in cuts:
-                write(store, window_ending(cut, store.home.settings.granularity), connection)
+    for step in BY_WINDOW:
+        keys = [window_ending(cut, store.home.settings.granularity).key for cut in cuts]
+        bring(store, steps(), step, keys, print)
     began = noted("mentions, priors, popularity", began)
     design = make_design("small", cuts, {"min_nr_inlinks": "1", "nr_ct_ents_per_cut": "1000"})
     release = create(store.home, TEMPEL, "small", design, "bench")

@@ -22,10 +22,10 @@ from tempkb.dumps.sites import write_namespaces
 from tempkb.engine import choose, cluster
 from tempkb.engine.cluster import Terms, map_items, misfit
 from tempkb.errors import SettingsError, SourceError
-from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.settings import Settings
 from tempkb.store.locks import locked
 from tempkb_tests.engine.test_local import is_alive
+from tempkb_tests.mentions.windows_for_tests import clean
 from tempkb_tests.revisions.builds import build_files
 
 PATIENCE = 60.0
@@ -175,7 +175,7 @@ def build_and_clean(parts, **settings):
     store, report, _ = build_files(*parts, until=date(2024, 1, 1), **years, **settings)
     assert not report.bad
     write_namespaces(store, name_dump(parts, None))
-    clean_quarters(store, stale_quarters(store), lambda line: None)
+    clean(store)
     root = store.lake.root
     return {path.relative_to(root): path.read_bytes() for path in root.rglob("part-*.parquet")}
 

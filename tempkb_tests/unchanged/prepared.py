@@ -13,13 +13,11 @@ from pathlib import Path
 from unittest import mock
 
 from tempkb.api import open_store
-from tempkb.mentions.building import WRITERS, is_current
-from tempkb.mentions.cleaning import stale_quarters
-from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
-from tempkb.planning.built import missing_windows
+from tempkb.engine.steps import Look
+from tempkb.planning.built import OF_WINDOW, missing_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
-from tempkb.screens.status import _stale
+from tempkb.rooms import steps
 from tempkb_tests.damage import cut_off, flip
 from tempkb_tests.unchanged.homes import require, typed
 
@@ -194,15 +192,16 @@ def states_of(home: Path, raised: tuple[str, ...] = ()) -> dict[tuple[str, str],
             name: replace(table, code_version=f"{table.code_version} later") if name in raised else table
             for name, table in store.tables.items()
         }
-        versions = {name: store.lake.versions(name) for name in store.tables}
-        found = {(one.table, one.partition): CURRENT for some in versions.values() for one in some}
-        due = set(_stale(store, versions))
-        due |= {(table.name, one) for table in (PAGE_TEXTS, PAGE_LINKS) for one in stale_quarters(store)}
-        windows = [(name, window) for name in WRITERS for window in read_windows(store)]
-        due |= {(name, window.key) for name, window in windows if not is_current(store, name, window)}
-        to_read = missing_windows(store, _DAY)
-        due |= {(table.name, window.key) for table in (REVISION_LOG, STABLE_SNAPSHOTS) for window in to_read}
+        look = Look(store, steps())
+        whole = {(name, key) for name in store.tables for key in store.lake.partitions(name)}
+        found = {place: CURRENT if look.is_current(*place) else STALE for place in whole}
+        windows = {(name, window.key) for name in OF_WINDOW for window in read_windows(store)}
+        windows |= {
+            (one.name, window.key)
+            for one in (REVISION_LOG, STABLE_SNAPSHOTS)
+            for window in missing_windows(store, _DAY)
+        }
+        due = {place for place in windows if not look.is_current(*place)}
         lost = {(fault.table, fault.partition) for fault in store.faults()}
-        lost |= {(name, key) for name in store.tables for key in store.lake.lost(name)}
         told = found | {key: STALE if key in found else ABSENT for key in due} | dict.fromkeys(lost, LOST)
         return dict(sorted(told.items()))

@@ -12,7 +12,8 @@ from tempkb.engine.steps import Look
 from tempkb.planning.due import look_out
 from tempkb.wikidata import building
 from tempkb.wikidata.building import read_dump
-from tempkb.wikidata.steps import STEPS, bring_late_edits, dump_dates, is_read
+from tempkb.wikidata.days import dump_dates
+from tempkb.wikidata.steps import STEPS, bring_late_edits, is_read
 from tempkb.windows import Granularity, windows_between
 from tempkb_tests.wikidata.items import item, read_home, said, time
 

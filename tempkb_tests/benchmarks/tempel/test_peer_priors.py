@@ -18,9 +18,8 @@ from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.similarity import overlap_type
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import write_namespaces
-from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.store.memory import in_memory
-from tempkb_tests.mentions.windows_for_tests import write_window
+from tempkb_tests.mentions.windows_for_tests import clean, write_window
 from tempkb_tests.peer.stress_history import write_stress
 from tempkb_tests.revisions.builds import build_files
 
@@ -39,7 +38,7 @@ def test_equal_what_the_peers_alias_table_gives(home_folder, tmp_path):
     )
     assert not report.bad
     write_namespaces(store, name_dump([file], None))
-    clean_quarters(store, stale_quarters(store), lambda line: None)
+    clean(store)
     with PRIORS.open(encoding="utf-8") as lines:
         theirs = list(csv.DictReader(lines))
     compared = 0
