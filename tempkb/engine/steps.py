@@ -142,7 +142,7 @@ class Look:
         if place not in self._known:
             held = self.store.lake.current(table, key)
             step = self.steps.get(table)
-            is_fit = held is not None and (step is None or held.fits(self.store.tables[table]))
+            is_fit = held is not None and held.fits(self.store.tables[table])
             self._known[place] = held is not None and is_fit and (step is None or step.is_current(self, held))
         return self._known[place]
 
