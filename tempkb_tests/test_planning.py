@@ -16,6 +16,7 @@ from tempkb.dumps.fetching import present_dump
 from tempkb.errors import MissingDumpError
 from tempkb.planning.due import look_out
 from tempkb.planning.untaken import newest_held
+from tempkb.runs import building
 from tempkb.windows import Granularity, Window, windows_until
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
@@ -280,3 +281,36 @@ def test_the_second_of_two_builds_says_that_another_program_builds_the_same(home
     # The other program builds from the files that were named: they are not forgotten.
     assert open_store().lake.partitions("dump_files") == ["testwiki-20210701"]
     assert "2 of 2 windows are built." in CliRunner().invoke(main, build).output
+
+
+@pytest.mark.slow
+def test_a_dump_is_read_again_only_if_that_is_asked_for(home_folder, tmp_path, monkeypatch):
+    """Not for windows that are built from it, by whatever words they are asked for, nor from a newer one."""
+    monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2021-01-01")
+    ran, run_job = [], building.run_job
+    monkeypatch.setattr(building, "run_job", lambda *asked: ran.append(asked[1]) or run_job(*asked))
+
+    def typed(day, *more):
+        ran.clear()
+        file = tmp_path / f"testwiki-{day}-pages-meta-history.xml"
+        file.write_bytes(export(page(1, revision(11, "2021-02-03T00:00:00Z", "A mill."))))
+        done = CliRunner().invoke(main, ["build", "--dump", str(file), *more])
+        assert not done.exit_code, done.output
+        return done.output
+
+    assert "2 of 2 windows are built." in typed("20210701", "--all")
+    assert "build_windows" in ran
+    versions = {
+        one.table: one.serial for name in ("mentions", "page_texts") for one in open_store().lake.versions(name)
+    }
+    for more in ((), ("--all",), ("--windows", "2021-01-01..2021-07-01")):
+        typed("20210701", *more)
+        assert ran == []
+    # A newer dump is written down, and changes nothing about windows that are built.
+    said = typed("20210801", "--all")
+    assert ran == ["register_dump"]
+    assert said.count("stays as it is: built before from another dump; --rebuild would replace it") == 2
+    again = {one.table: one.serial for name in ("mentions", "page_texts") for one in open_store().lake.versions(name)}
+    assert again == versions
+    typed("20210701", "--all", "--rebuild")
+    assert ran == ["register_dump", "build_windows"]

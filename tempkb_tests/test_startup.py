@@ -41,6 +41,8 @@ COMMANDS = {
     "tables": HEAVY | OF_TABLES,
     "status": HEAVY,
     "show/Harbour Clock/--cut/2021-10-01": HEAVY,
+    # With nothing to do.
+    "build": HEAVY - {"requests", "zstandard"},
     f"sql/{QUERY}": HEAVY,
     f"sql/{QUERY}/--csv": HEAVY | PAINTING,
     f"sql/{QUERY}/--json": HEAVY | PAINTING,
