@@ -195,10 +195,22 @@ def bring(store: Store, steps: Sequence[Step], step: Step, keys: Iterable[str], 
     Args:
         steps: see `Look`.
     """
-    brought = Brought()
-    if step.make_all is not None:
-        _bring_all(store, steps, step, sorted(keys), log, brought)
-        return brought
+    brought, wanted = Brought(), sorted(keys)
+    due = _due(Look(store, steps), step, wanted)
+    if due:
+        (_bring_all if step.make_all is not None else _bring_each)(store, steps, step, due, log, brought)
+    everything = (one for table in step.makes for one in store.lake.versions(table.name, wanted))
+    brought.versions = {(one.table, one.partition): one for one in everything if one.partition not in brought.bad}
+    return brought
+
+
+def _due(look: "Look", step: Step, keys: Sequence[str]) -> list[str]:
+    return [key for key in keys if not all(look.is_current(table.name, key) for table in step.makes)]
+
+
+def _bring_each(
+    store: Store, steps: Sequence[Step], step: Step, keys: Sequence[str], log: Log, brought: Brought
+) -> None:
     from tempkb.store.memory import spilling_to
 
     with store.lake.staging() as folder, spilling_to(folder) as connection:
@@ -206,14 +218,12 @@ def bring(store: Store, steps: Sequence[Step], step: Step, keys: Iterable[str], 
             place = step.makes[0].name, key
             try:
                 with store.lake.partition_lock(*place, "making"):
+                    # Another program may have made it meanwhile.
                     look = Look(store, steps)
-                    held = store.lake.current(*place)
-                    if held is None or not look.is_current(*place):
-                        held = brought.made[place] = _make(look, step, key, connection, log)
-                    brought.versions[place] = held
+                    if not look.is_current(*place):
+                        brought.made[place] = _make(look, step, key, connection, log)
             except TempkbError as error:
                 brought.bad[key] = str(error)
-    return brought
 
 
 def _make(look: Look, step: Step, key: str, connection: "duckdb.DuckDBPyConnection", log: Log) -> Version:
@@ -241,12 +251,10 @@ def _bring_all(
         for key in keys:
             held.enter_context(store.lake.partition_lock(step.makes[0].name, key, "making"))
         look = Look(store, steps)
-        due = [key for key in keys if not all(look.is_current(table.name, key) for table in step.makes)]
+        due = _due(look, step, keys)
         if due and step.make_all is not None:
             made = step.make_all(store, due, partial(look.provenance, step), log)
             brought.made = {(one.table, one.partition): one for one in made}
-    everything = (one for table in step.makes for one in store.lake.versions(table.name, keys))
-    brought.versions = {(one.table, one.partition): one for one in everything}
 
 
 def _refuse_absent(look: Look, step: Step, key: str) -> None:
