@@ -1,6 +1,5 @@
 """Downloads one file from a web server in as many requests as needed, resuming where it stopped, and hashes it."""
 
-import errno
 import json
 import os
 import re
@@ -16,9 +15,9 @@ from tempkb.dumps.http import HttpMirror, TroubleError, stated_length
 from tempkb.dumps.offers import OfferedFile
 from tempkb.dumps.sums import Hashes, kind_of
 from tempkb.errors import SourceError
+from tempkb.store.files import NO_ROOM
 
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
-_FULL = {errno.ENOSPC, errno.EDQUOT}
 _PIECE = 1 << 20
 # Bytes of a file whose size neither the list nor the server states; Wikimedia's largest have some hundred gigabytes.
 _MOST = 10**12
@@ -187,7 +186,7 @@ class Transfer:
                 handle.flush()
                 os.fsync(handle.fileno())
         except OSError as error:
-            if error.errno not in _FULL:
+            if error.errno not in NO_ROOM:
                 raise
             raise SourceError(
                 f"{self._draft}: the disk is full after {self._come} bytes; make room (tempkb rm --dump, tempkb gc) "

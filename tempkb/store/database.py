@@ -13,7 +13,6 @@ file shows; tables of many rows are views over the lake's files.
 """
 
 import contextlib
-import errno
 import hashlib
 import itertools
 import os
@@ -28,6 +27,7 @@ from typing import Any
 import duckdb
 
 from tempkb.errors import StoredDamageError, TempkbError
+from tempkb.store.files import NO_ROOM
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.opening import (
@@ -68,7 +68,7 @@ _BROUGHT_IN = "3"
 _FEW_ROWS = 1 << 20
 _OWNERS = {"exclusions": "recorded_in", "manifest": "table_name"}
 _MARKS = "; as "
-_NO_ROOM = re.compile("|".join(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)))
+_NO_ROOM = re.compile("|".join(os.strerror(number) for number in NO_ROOM))
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
 # Independent of the order of rows, and as exact as 64 bits per row allow.
@@ -105,12 +105,14 @@ class Difference:
     Attributes:
         thing: table and partition, or a view.
         is_pending: does the next publication correct it?
+        gone: the version that is shown of a partition that nobody removed, and of which the lake has no file any more.
     """
 
     thing: str
     found: str
     expected: str
     is_pending: bool = False
+    gone: str = ""
 
 
 @dataclass
@@ -586,7 +588,10 @@ class Database:
     def _not_shown(self, name: str, key: str, shown: _Shown) -> Difference:
         version, before = self._lake.current(name, key), shown.versions.get((name, key), ("", ""))[0]
         if version is None:
-            return Difference(f"{name} {key}", "rows of a partition that the lake does not have", "none", True)
+            found = "rows of a partition that the lake does not have"
+            if self._lake.was_removed(name, key):
+                return Difference(f"{name} {key}", found, "none", is_pending=True)
+            return Difference(f"{name} {key}", found, f"its version {before}", gone=before)
         found, expected = f"version {before}" if before else "no rows", f"version {version.version}"
         if found == expected:
             found = "the table as it was declared or located before, or changed by somebody, or an earlier manifest"

@@ -9,6 +9,8 @@ import hashlib
 import os
 from pathlib import Path
 
+NO_ROOM = errno.ENOSPC, errno.EDQUOT
+
 # Checksums of files that this process has read, with the state of the file for which they hold.
 _SUMS: dict[Path, tuple[tuple[int, int, int], str]] = {}
 
@@ -63,9 +65,13 @@ def replace_whole(path: Path, data: bytes) -> None:
     """Write a small file in one step; make its folder if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_bytes(data)
-    sync(draft)
-    draft.replace(path)
+    try:
+        draft.write_bytes(data)
+        sync(draft)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
     sync(path.parent)
 
 

@@ -27,10 +27,10 @@ from typing import TextIO
 
 from tempkb.errors import ContractError, StoredDamageError
 from tempkb.record import digest_of
-from tempkb.store.files import carry_sum, replace_whole, sync
+from tempkb.store.files import NO_ROOM, carry_sum, replace_whole, sync
 from tempkb.store.locks import LockTimeoutError, Patience, is_same, locked, try_lock
-from tempkb.store.owned import links_in, own, own_tree, real_folders, remove_tree
-from tempkb.store.versions import DESCRIPTION, SWAP_LOCK, Fault, Version, describe, read_version
+from tempkb.store.owned import LinkError, links_in, own, own_tree, real_folders, remove_tree
+from tempkb.store.versions import DESCRIPTION, PART, SWAP_LOCK, Fault, Version, describe, read_version
 
 POINTER = "CURRENT"
 REMOVED = "-"
@@ -42,7 +42,7 @@ _SLUG = re.compile(r"[a-z0-9_][a-z0-9._-]*")
 # Added to the name of a version whose deletion begins, so that a kill leaves no half version; it needs no room.
 _GONE = ".gone"
 _VERSION = re.compile(r"[0-9a-f]{16}(\.gone|\.damaged-[0-9a-f]{8})?")
-_FILE = re.compile(rf"part-\d+\.parquet|{re.escape(DESCRIPTION)}(\.\d+\.draft)?")
+_FILE = re.compile(rf"{PART.pattern}|{re.escape(DESCRIPTION)}(\.\d+\.draft)?")
 
 
 @dataclass
@@ -152,11 +152,8 @@ class Lake:
             if self.examine(table, partition)[0] == version:
                 break
             # It was replaced while it was read.
-        if fault is not None:
-            version.refuse(fault)
-        elif version.damage is not None:
-            with contextlib.suppress(OSError), locked(self._swap_lock):
-                describe(replace(version, damage=None))
+        if fault != version.damage:
+            version.note_damage()
         return version, fault
 
     def keys(self, table: str) -> list[str]:
@@ -182,7 +179,15 @@ class Lake:
     def remove(self, table: str, partition: str) -> None:
         """Forget a partition; its files are kept until `collect_garbage`."""
         with locked(self._swap_lock):
-            if _is_built(folder := self.own_folder(table, partition)):
+            if not _is_built(folder := self.own_folder(table, partition)):
+                return
+            try:
+                _point(folder, REMOVED)
+            except OSError as error:
+                if error.errno not in NO_ROOM:
+                    raise
+                # The old pointer's room is enough for the new one.
+                (folder / POINTER).unlink(missing_ok=True)
                 _point(folder, REMOVED)
 
     @contextlib.contextmanager
@@ -237,11 +242,22 @@ class Lake:
             sync(path)
         # The lock protects a folder that is in place but not yet pointed to from the garbage collector.
         with locked(self._swap_lock):
-            serial = 1 + max((one.serial for one in _described(folder.parent)), default=0)
-            version = replace(version, folder=folder, serial=serial, record=digest_of(self.root.parent))
+            record = digest_of(self.root.parent)
+            version = replace(version, folder=folder, serial=_next_serial(folder.parent), record=record)
             self._move_into_place(draft, version)
             _point(folder.parent, version.version)
         return version
+
+    def was_removed(self, table: str, partition: str) -> bool:
+        """Was a partition removed, and not collected since?"""
+        return _named(_pointer_in(self._folder(table, partition))) == REMOVED
+
+    def miss(self, table: str, partition: str, version: str) -> None:
+        """Note the version of a partition whose folder is gone though nobody removed it; it is lost from now on."""
+        with contextlib.suppress(OSError, LinkError), locked(self._swap_lock):
+            folder = self.own_folder(table, partition)
+            if _pointer_in(folder) is None and not _has_versions(folder):
+                _point(folder, version)
 
     def restore(self, version: Version) -> None:
         """Make an earlier version of a partition, whose files still exist, the current one again.
@@ -253,7 +269,10 @@ class Lake:
             fault = version.fault(sums=True)
             if fault is not None:
                 raise StoredDamageError(f"{fault}. The earlier version cannot be restored; build it again")
-            _point(own(self.root, version.folder).parent, version.version)
+            folder = own(self.root, version.folder).parent
+            # Whoever finds no pointer goes by the serial.
+            describe(replace(version, serial=_next_serial(folder)))
+            _point(folder, version.version)
 
     def collect_garbage(
         self, keep: set[tuple[str, str, str]], seconds: float = DAY, costly: Collection[str] = ()
@@ -285,7 +304,7 @@ class Lake:
                 # Backwards, so that what a killed deletion has left gives its name free.
                 for folder in reversed(old):
                     remove_tree(self.root, folder.rename(folder.with_suffix(_GONE)))
-                if old and _named(_pointer_in(partition)) == REMOVED and not _has_versions(partition):
+                if _named(_pointer_in(partition)) == REMOVED and not _has_versions(partition):
                     (partition / POINTER).unlink()
                 removed += old
         return removed, n_young
@@ -370,9 +389,12 @@ def _pointer_in(folder: Path) -> bytes | None:
 
 def _named(written: bytes | None) -> str:
     """Return the word in a pointer; empty if there is none, or it is not as it was written."""
-    name = (written or b"").partition(b" ")[0].decode("ascii", "replace")
-    is_word = name == REMOVED or _VERSION.fullmatch(name)
-    return name if is_word and written == _pointing_at(name) else ""
+    written, removal = written or b"", _pointing_at(REMOVED)
+    # A flipped bit must not bring back what was removed.
+    if written[:1] == removal[:1] or written[1:] == removal[1:]:
+        return REMOVED
+    name = written.partition(b" ")[0].decode("ascii", "replace")
+    return name if _VERSION.fullmatch(name) and written == _pointing_at(name) else ""
 
 
 def _pointing_at(name: str) -> bytes:
@@ -396,6 +418,10 @@ def _is_built(folder: Path) -> bool:
 def _described(folder: Path) -> Iterator[Version]:
     """Yield the versions of a partition whose descriptions are whole."""
     return (found for path in real_folders(folder) if (found := read_version(path)) is not None)
+
+
+def _next_serial(folder: Path) -> int:
+    return 1 + max((one.serial for one in _described(folder)), default=0)
 
 
 def _newest(folder: Path) -> Version | None:

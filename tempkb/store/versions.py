@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from tempkb.store.owned import LinkError, own
 from tempkb.store.tables import EXCLUSIONS, Table
 
 DESCRIPTION = "version.json"
+PART = re.compile(r"part-\d+\.parquet")
 SWAP_LOCK = ".swap"
 """The lock of a lake under which versions come and go."""
 
@@ -81,10 +83,10 @@ class Version:
     schema: str
     files: tuple[DataFile, ...]
     code: str = ""
-    inputs: dict[str, str] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    exclusions: tuple[dict[str, Any], ...] = ()
-    fills: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict, hash=False)
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)
+    exclusions: tuple[dict[str, Any], ...] = field(default=(), hash=False)
+    fills: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
     filled_by: tuple[str, ...] = ()
     stamp: str = ""
     day: str = ""
@@ -170,20 +172,23 @@ class Version:
         return None
 
     def refuse(self, fault: Fault) -> StoredDamageError:
-        """Note a fault of the bytes of a file in the description; return the error to raise.
+        """Note a fault in the description, if it is one of the bytes of a file; return the error to raise."""
+        self.note_damage()
+        advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
+        return StoredDamageError(f"{fault}. {advice}")
 
-        A fault of reading is not noted: the next try may succeed.
+    def note_damage(self) -> None:
+        """Note in the description that the bytes of a file were changed, or cannot be read; or that they are right.
+
+        They are read once more if they could not be read. Sizes are never noted: whoever looks it up compares them.
         """
         root = self.folder.parents[2]
-        # A user who may not write here still gets the error; others will find the fault by themselves.
+        # A user who may not write here gets the error all the same; others will find the fault by themselves.
         with contextlib.suppress(OSError, LinkError), locked(own(root, root / SWAP_LOCK)):
             # A reader may hold a version that was replaced or built again in the meantime.
             held = read_version(own(root, self.folder))
-            again = held.fault(sums=True) if held is not None else None
-            if held is not None and again is not None and again.found.startswith("sha256"):
-                describe(replace(held, damage=again))
-        advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
-        return StoredDamageError(f"{fault}. {advice}")
+            if held is not None and held.fault(sums=False) is None:
+                describe(replace(held, damage=held.fault(sums=True)))
 
 
 def describe_file(path: Path, rows: int) -> DataFile:
@@ -228,7 +233,8 @@ def _parsed(written: bytes, folder: Path) -> Version | None:
     if line != _last_line(body):
         return None
     said = json.loads(body)
-    if (said["table"], said["partition"], said["version"]) != (folder.parts[-3], folder.parts[-2], folder.name):
+    is_of_folder = (said["table"], said["partition"], said["version"]) == (*folder.parts[-3:-1], folder.name)
+    if not is_of_folder or not all(PART.fullmatch(one["name"]) for one in said["files"]):
         return None
     said |= {"files": tuple(DataFile(**one) for one in said["files"]), "exclusions": tuple(said["exclusions"])}
     said |= {"filled_by": tuple(said["filled_by"]), "damage": Fault(**said["damage"]) if said["damage"] else None}

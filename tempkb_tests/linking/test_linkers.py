@@ -36,7 +36,6 @@ from tempkb.screens.console import program
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.store.drafts import Provenance
-from tempkb.store.store import inputs_of
 from tempkb_tests.linking import small_home
 from tempkb_tests.linking.small_home import ASSEMBLY, GODDESS, PORT
 from tempkb_tests.linking.tiny import save_base, save_encoder
@@ -111,7 +110,7 @@ def test_a_linker_is_trained_on_the_train_mentions_of_both_categories(store, tau
     numbers = json.loads(row["recipe"])
     assert (numbers["epochs"], numbers["hidden_size"], numbers["hard_negatives"]) == (2, 16, 0)
     assert row["checkpoint"] == str(trained.checkpoint) == str(store.home.path / "linkers" / "tiny")
-    assert {"tempel_mentions r.2022-01-01", "tempel_entities r.2022-01-01"} <= set(inputs_of(trained.version))
+    assert {"tempel_mentions r.2022-01-01", "tempel_entities r.2022-01-01"} <= set(trained.version.inputs)
     encoder = load_encoder(row, "cpu")
     assert encoder.mentions([lesson.train[0].mention]).shape == (1, 16)
     card = (trained.checkpoint / "README.md").read_text()
@@ -416,7 +415,6 @@ def test_the_lost_row_of_a_linker_is_written_again_by_the_command_that_is_named(
     (line,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("damaged: linkers tiny")]
     command = line.partition("build it again: ")[2].removeprefix(f"TEMPKB_HOME={store.home.path} ")
     assert typed(command) == linker_request("tiny", WORDS)
-    store.set_aside_damaged()
     assert known_linker(store.lake, "tiny") is None
     train(store)
     assert known_linker(store.lake, "tiny") == row

@@ -24,6 +24,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.promises import Subject
 from tempkb.store.said import read_said
 from tempkb.store.store import read_files
+from tempkb_tests.damage import cut_off
 from tempkb_tests.killed import KilledError
 from tempkb_tests.linking.small_home import (
     ASSEMBLY,
@@ -112,7 +113,7 @@ def test_a_release_that_is_removed_meanwhile_is_not_called_damaged(store, encode
 
 
 def test_a_table_of_a_release_that_is_damaged_is_called_lost(store, encoder):
-    (store.lake.root / TEMPEL_MENTIONS.name / f"r.{A}" / "CURRENT").unlink()
+    cut_off(store.lake.current(TEMPEL_MENTIONS.name, f"r.{A}").places()[0])
     with pytest.raises(ContractError, match="was lost to damage; build it again: tempkb release finish r"):
         link(store)
 
@@ -149,9 +150,8 @@ def versions(store):
 
 
 def lose(store, partition):
-    (path,) = store.lake.current(ENTITY_VECTORS.name, partition).places()
-    path.write_bytes(path.read_bytes()[:-10])
-    assert [one.fault.partition for one in store.set_aside_damaged()] == [partition]
+    cut_off(*store.lake.current(ENTITY_VECTORS.name, partition).places())
+    assert store.lake.lost(ENTITY_VECTORS.name) == [partition]
 
 
 @pytest.mark.slow

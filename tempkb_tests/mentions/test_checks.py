@@ -13,7 +13,6 @@ from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAG
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.promises import broken
-from tempkb.store.store import inputs_of, settings_of
 from tempkb_tests.mentions.test_building import build_all
 from tempkb_tests.revisions.builds import export, page, revision
 
@@ -42,7 +41,7 @@ def spoil(store, table, partition, column, value):
     rows = pa.parquet.read_table(version.paths()[0])
     at = rows.schema.get_field_index(column)
     values = pa.array([*rows[column].to_pylist()[:-1], value], rows.schema.field(at).type)
-    made = Provenance(inputs_of(version), settings_of(version))
+    made = Provenance(version.inputs, version.settings)
     store.write(table, partition, [rows.set_column(at, rows.schema.field(at), values)], made)
 
 

@@ -10,7 +10,6 @@ noticed or not mended.
 """
 
 import argparse
-import json
 import os
 import random
 import shutil
@@ -22,6 +21,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tempkb.store.database import Difference
 
 FLIPS, CUTS, ROUND, BLOWS = 300, 50, 60, 20
 RELEASES = (
@@ -58,11 +61,11 @@ class Hit:
 
 
 def files_of(lake: Path) -> list[Path]:
-    """All files that count: pointers, and the data and side files that they name."""
+    """All files that count: pointers, and the descriptions and data files of the versions that they name."""
     found = []
     for pointer in sorted(lake.glob("[a-z]*/*/CURRENT")):
-        said = json.loads(pointer.read_text("utf-8"))
-        found += [pointer, *(pointer.parent / said["version"] / one["name"] for one in said["files"] + said["sides"])]
+        version = pointer.parent / pointer.read_text("ascii").partition(" ")[0]
+        found += [pointer, *sorted(version.iterdir())]
     return found
 
 
@@ -102,46 +105,45 @@ def state() -> dict[tuple[str, str], object]:
     }
 
 
-def notices(hit: Hit) -> bool:
-    """Does verification name the partition?"""
+def faults() -> list[tuple[str, str]]:
+    """Verify the home's lake; return the table and partition of each fault."""
     from tempkb.api import open_store
-    from tempkb.store.verification import verify_lake
 
-    faults = verify_lake(open_store().lake, [hit.partition[0]], None).faults
-    return [(fault.table, fault.partition) for fault in faults] == [hit.partition]
+    store = open_store()
+    keys = [(table, key) for table in store.tables for key in store.lake.keys(table)]
+    return [one for one in keys if store.lake.verify(*one)[1] or store.lake.pointer_fault(*one)]
 
 
 def notice_each(hits: Sequence[Hit]) -> list[Hit]:
     """Strike, verify and put right each by itself; return those that were not noticed."""
-    from tempkb.api import open_store
-    from tempkb.store.verification import verify_lake
-
     missed = []
     for hit in hits:
         before = hit.strike()
-        if not notices(hit):
+        if faults() != [hit.partition]:
             missed.append(hit)
         hit.path.write_bytes(before)
         # What was put right by hand counts again once it was verified.
-        if verify_lake(open_store().lake, [hit.partition[0]], None).faults:
+        if faults():
             raise SystemExit(f"{hit} was put right, and is still said to be damaged")
     return missed
 
 
-def whole() -> list[str]:
-    """Verify the home's lake and its DuckDB file; return what is wrong."""
+def differences() -> list["Difference"]:
+    """Compare the DuckDB file with the lake."""
     from tempkb.api import open_store
-    from tempkb.store.verification import verify_lake
 
     store = open_store()
-    verified = verify_lake(store.lake, store.tables, None)
-    lost = [f"{table} {key} is lost" for table in store.tables for key in store.lake.lost(table)]
-    differences = store.database.differences(verified.whole)
-    return [*map(str, verified.faults), *lost, *map(str, differences)]
+    return store.database.differences({name: store.lake.versions(name) for name in store.tables})
+
+
+def whole() -> list[str]:
+    """Verify the home's lake and its DuckDB file; return what is wrong."""
+    return [*map(str, faults()), *map(str, differences())]
 
 
 def mend() -> list[str]:
-    """Build what there is to build, and type the releases again; return what failed."""
+    """Build what there is to build, type the releases again, and write pointers again; return what failed."""
+    from tempkb.api import open_store
     from tempkb.benchmarks.register import release_names
     from tempkb.planning.declaration import Request
     from tempkb.runs.building import build
@@ -151,23 +153,19 @@ def mend() -> list[str]:
     failures, home = build(Request()).failures, load_home()
     for name in release_names(home):
         failures += finish_release(name).failures
+    open_store().collect_garbage()
     return failures
 
 
 def hit_and_mend(hits: Sequence[Hit], size: int) -> list[str]:
     """Strike several at a time, notice and mend them, and compare with the home before; return what went wrong."""
-    from tempkb.api import open_store
-    from tempkb.store.verification import verify_lake
-
     undisturbed, wrong = state(), []
     for number, some in enumerate(rounds(hits, size)):
         began = time.monotonic()
         for hit in some:
             hit.strike()
-        store = open_store()
-        faults = verify_lake(store.lake, store.tables, None).faults
-        if {(fault.table, fault.partition) for fault in faults} != {hit.partition for hit in some}:
-            wrong.append(f"round {number}: noticed {[str(fault) for fault in faults]}; struck {some}")
+        if set(noticed := faults()) != {hit.partition for hit in some}:
+            wrong.append(f"round {number}: noticed {noticed}; struck {some}")
         wrong += [f"round {number}: {said}" for said in (*mend(), *whole())]
         now = state()
         for one in sorted({*undisturbed, *now}):
@@ -180,10 +178,9 @@ def hit_and_mend(hits: Sequence[Hit], size: int) -> list[str]:
 def delete_pointers(lake: Path, seed: int) -> list[str]:
     """Delete the pointer of one partition of each table, and one partition whole; return what went wrong.
 
-    The pointers are to be written again, and nothing is to be built for that but the one that is gone.
+    The pointers are to be written again, and the partition that is gone is to be built again.
     """
     from tempkb.api import open_store
-    from tempkb.store.verification import verify_lake
 
     chance, undisturbed, wrong = random.Random(seed), state(), []
     by_table: dict[str, list[Path]] = {}
@@ -194,16 +191,14 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
     for pointer in struck:
         pointer.unlink()
     shutil.rmtree(gone.parent)
-    store = open_store()
-    faults = verify_lake(store.lake, store.tables, None).faults
-    if {(fault.table, fault.partition) for fault in faults} != {
-        (one.parents[1].name, one.parent.name) for one in struck
-    }:
-        wrong.append(f"pointers: noticed {[str(fault) for fault in faults]}; deleted {struck}")
-    mended = store.set_aside_damaged()
-    built_again = [done.fault.partition for done in mended if not done.is_pointed]
-    if built_again != [gone.parent.name]:
-        wrong.append(f"pointers: set aside {built_again}; expected {gone.parent.name}, which was deleted whole")
+    noticed = faults()
+    for one in differences():
+        if one.gone:
+            table, key = one.thing.split(" ")
+            noticed.append((table, key))
+            open_store().lake.miss(table, key, one.gone)
+    if set(noticed) != {(one.parents[1].name, one.parent.name) for one in struck}:
+        wrong.append(f"pointers: noticed {noticed}; deleted {struck}")
     wrong += [f"pointers: {said}" for said in (*mend(), *whole())]
     now = state()
     wrong += [
@@ -220,7 +215,6 @@ def strike_database(path: Path, blows: int, seed: int) -> list[str]:
     """
     from tempkb.api import open_store
     from tempkb.errors import TempkbError
-    from tempkb.store.verification import verify_lake
 
     chance, wrong, outcomes = random.Random(seed), [], Counter()
     for number in range(blows):
@@ -229,9 +223,8 @@ def strike_database(path: Path, blows: int, seed: int) -> list[str]:
         hit.strike()
         store = open_store()
         try:
-            found = store.database.differences(verify_lake(store.lake, store.tables, None).whole)
+            wrong += [f"{hit}: {one}" for one in differences()]
             outcome = "read all the same"
-            wrong += [f"{hit}: {one}" for one in found]
         except TempkbError:
             outcome = "noticed"
         publication = store.publish()

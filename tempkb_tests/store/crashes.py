@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tempkb.settings import load_home
-from tempkb.store import database, drafts, lake
+from tempkb.store import database, drafts, files, lake
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
@@ -24,8 +24,9 @@ from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 POINTS = {
     "in a draft": (drafts.Draft, "_close_file"),
+    "a draft described": (lake, "describe"),
     "a version in place, not pointed to": (lake.Lake, "_move_into_place"),
-    "the pointer written, not in place": (lake, "_sync"),
+    "the pointer written, not in place": (files, "sync"),
     "in the transaction, a table made": (database.Database, "_bring_in"),
     "in the transaction, books kept": (database.Database, "_keep_books"),
 }
@@ -38,7 +39,7 @@ POINTS_OF_PUBLISHING = {
     "the file replaced, and all tidied up": (database.Database, "_publish"),
 }
 # Functions that are also called before the moment that matters: how to know it by the first argument.
-_MOMENTS = {"_sync": "CURRENT", "rename": ".wal", "replace": "duckdb.draft"}
+_MOMENTS = {"sync": "CURRENT", "rename": ".wal", "replace": "duckdb.draft"}
 
 
 def die_after(owner, name):

@@ -1,10 +1,12 @@
-"""A damaged partition counts as absent, is named and set aside, and what is written next takes its place."""
+"""What is not whole is found, named, absent, and whole again by what is written next, as it was."""
 
+import contextlib
 import dataclasses
 import errno
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from unittest import mock
@@ -15,220 +17,331 @@ import pytest
 
 from tempkb.errors import StoredDamageError
 from tempkb.settings import load_home
-from tempkb.store import damage
+from tempkb.store import files, versions
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import _last_line
 from tempkb.store.locks import Patience
 from tempkb.store.opening import DamagedDatabaseError
 from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.store import Store
-from tempkb.store.tables import View
-from tempkb.store.verification import verify_lake
-from tempkb_tests.damage import flip
+from tempkb.store.tables import Family, View
+from tempkb.store.versions import DESCRIPTION, _last_line
+from tempkb_tests.damage import cut_off, flip
+from tempkb_tests.killed import KilledError
 from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
+PART = "part-00000.parquet"
 
-def write(store, region="north", people=1, source="x"):
+
+def write(store, region="north", people=1, source="x", n=300):
     left_out = [Exclusion("nobody lives there", 2, "Ghost Town")]
-    return store.write(TOWNS, region, [towns(region, 300, people)], Provenance({source: "1"}), left_out)
+    return store.write(TOWNS, region, [towns(region, n, people)], Provenance({source: "1"}), left_out)
 
 
-def pointer(version):
-    return version.folder.parent / "CURRENT"
+def file_of(version, name):
+    return version.folder.parent / name if name == "CURRENT" else version.folder / name
 
 
-def again():
+def again(*tables):
     """The store as a new process sees it, which knows no sums yet."""
-    damage._SUMS.clear()
-    return Store(load_home(), [TOWNS], Patience(1.0))
+    files._SUMS.clear()
+    return Store(load_home(), tables or [TOWNS], Patience(1.0))
 
 
-def faults(store):
-    return [(one.partition, one.file) for one in verify_lake(store.lake, ["towns"], None).faults]
+def found(store):
+    """Partition and file of all faults, as a verification finds them."""
+    lake = store.lake
+    faults = [lake.verify("towns", key)[1] or lake.pointer_fault("towns", key) for key in lake.keys("towns")]
+    return [(one.partition, one.file.rpartition("/")[2]) for one in faults if one is not None]
 
 
-def test_every_flipped_byte_of_a_small_partition_is_noticed(store):
+def state(store):
+    return {one.partition: (one, one.side_rows("exclusions")) for one in store.lake.versions("towns")}
+
+
+def whole(store):
+    return {"towns": store.lake.versions("towns")}
+
+
+def people(store):
+    return sorted(set(store.read("towns")["n_people"].to_pylist()))
+
+
+@pytest.mark.slow
+def test_every_flipped_bit_of_a_pointer_and_every_flipped_byte_of_a_version_is_noticed(store):
+    version = write(store, n=3)
+    for name in ("CURRENT", DESCRIPTION, PART):
+        path = file_of(version, name)
+        for at in range(path.stat().st_size):
+            for bit in range(8) if name == "CURRENT" else [at % 8]:
+                flip(path, at, bit)
+                # Two changes within a tick of the clock have one date.
+                versions._READ.clear()
+                assert found(store) == [("north", name)], f"bit {bit} of byte {at} of {name}"
+                flip(path, at, bit)
+                versions._READ.clear()
+    assert found(again()) == [], "what was put right by hand counts again"
+
+
+HARMS = {
+    "flipped": flip,
+    "cut": cut_off,
+    "empty": lambda path: path.write_bytes(b""),
+    "gone": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("name", ["CURRENT", DESCRIPTION, PART])
+def test_each_file_is_named_and_whole_again_by_what_is_written_next(store, name, harm):
+    write(store, "south")
+    write(store, people=1)
+    version = write(store, people=2)
+    store.publish()
+    before = state(store)
+    HARMS[harm](file_of(version, name))
+    assert found(again()) == [("north", name)]
+    if name == "CURRENT":
+        assert state(again()) == before, "the newest version counts meanwhile"
+        assert store.lake.lost("towns") == []
+        store.collect_garbage()
+    else:
+        assert (store.lake.lost("towns"), store.lake.partitions("towns")) == (["north"], ["south"])
+        assert [one.partition for one in store.faults()] == ["north"]
+        assert people(store) == [1], "of the south, and not the version before"
+        store.publish()
+        assert write(again(), people=2) == version
+    assert (found(again()), store.lake.lost("towns"), state(again())) == ([], [], before)
+    store.publish()
+    assert store.database.differences(whole(store)) == []
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_version_without_its_folder_is_lost_if_its_pointer_or_the_duckdb_file_tells_of_it(store, is_named):
     version = write(store)
-    for path in (pointer(version), *sorted(version.folder.iterdir())):
-        size = path.stat().st_size
-        for at in {*range(0, size, max(size // 12, 1)), 0, 3, size - 1, size - 5}:
-            flip(path, at, at % 8)
-            name = path.name
-            assert faults(again()) == [("north", name)], f"byte {at} of {name}"
-            flip(path, at, at % 8)
-            assert faults(again()) == [], "what was put right by hand counts again"
+    store.publish()
+    shutil.rmtree(version.folder if is_named else version.folder.parent)
+    if not is_named:
+        assert found(store) == []
+        (one,) = store.database.differences(whole(store))
+        assert (one.thing, one.gone, one.is_pending) == ("towns north", version.version, False)
+        store.lake.miss("towns", "north", one.gone)
+    assert found(store) == [("north", DESCRIPTION)]
+    assert store.lake.lost("towns") == ["north"]
+    assert write(store) == version
+    assert found(store) == []
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "",
-        "{",
-        "[]",
-        "null",
-        '"text"',
-        "{}",
-        '{"version": 1}',
-        '{"table": "towns", "partition": "north", "version": "a", "rows": 1, "schema": "s", "files": [{"name": "../x"}]}',
-    ],
-)
+def test_what_was_removed_stays_so_whatever_bit_of_its_pointer_flips_and_is_no_loss(store):
+    version = write(store)
+    store.publish()
+    store.lake.remove("towns", "north")
+    pointer = file_of(version, "CURRENT")
+    for at in range(8 * pointer.stat().st_size):
+        flip(pointer, at // 8, at % 8)
+        assert (store.lake.current("towns", "north"), store.lake.keys("towns"), found(store)) == (None, [], [])
+        store.lake.miss("towns", "north", version.version)
+        flip(pointer, at // 8, at % 8)
+    (one,) = store.database.differences(whole(store))
+    assert (one.gone, one.is_pending) == ("", True)
+
+
+@pytest.mark.parametrize("written", [b"{", b"0123456789abcdef", b"../../secret 0123456789abcdef\n", b"\xff\xfe"])
 def test_a_pointer_that_tempkb_did_not_write_is_no_pointer(store, written):
     version = write(store)
-    pointer(version).write_text(written)
-    assert store.lake.current("towns", "north") is None
-    assert store.lake.partitions("towns") == []
-    (fault,) = store.faults()
-    assert (fault.partition, fault.file) == ("north", "CURRENT")
+    file_of(version, "CURRENT").write_bytes(written)
+    assert store.lake.current("towns", "north") == version
+    assert found(store) == [("north", "CURRENT")]
 
 
 @pytest.mark.parametrize("name", ["../../secret", "/etc/passwd", "a/b", "..", ""])
-def test_a_pointer_names_files_of_its_own_folder_only(store, name):
+def test_a_description_names_files_of_its_own_folder_only(store, name):
     version = write(store)
-    said = json.loads(pointer(version).read_text())
+    said = json.loads(file_of(version, DESCRIPTION).read_text())
     # Its checksum is right, so that only the names tell.
     del said["sum"]
     said["files"][0]["name"] = name
     body = json.dumps(said, indent=1).encode()
-    pointer(version).write_bytes(body.removesuffix(b"\n}") + _last_line(body))
-    (fault,) = store.faults()
-    assert fault.found == f"the file name {name!r}"
+    file_of(version, DESCRIPTION).write_bytes(body.removesuffix(b"\n}") + _last_line(body))
+    assert found(store) == [("north", DESCRIPTION)]
     assert store.lake.files("towns") == []
 
 
-@pytest.mark.parametrize("harm", ["cut", "gone", "no folder"])
-def test_sizes_tell_whenever_a_version_is_looked_up(store, harm):
-    version = write(store)
-    write(store, "south")
-    path = version.folder / "part-00000.parquet"
-    if harm == "cut":
-        path.write_bytes(path.read_bytes()[:-1])
-    elif harm == "gone":
-        path.unlink()
-    else:
-        version.folder.rename(version.folder.with_name("elsewhere"))
-    assert store.lake.partitions("towns") == ["south"]
-    assert store.read("towns").num_rows == 300
+def test_a_description_of_another_version_is_none(store):
+    version, other = write(store, people=1), write(store, people=2)
+    shutil.copy(file_of(version, DESCRIPTION), file_of(other, DESCRIPTION))
+    assert found(again()) == [("north", DESCRIPTION)]
+
+
+def test_without_a_pointer_the_newest_whole_version_counts_the_restored_one_before_later_ones(store):
+    old = write(store, people=1)
+    new = write(store, people=2)
+    file_of(new, "CURRENT").unlink()
+    cut_off(file_of(new, PART))
+    assert store.lake.current("towns", "north") == old
+    new = write(store, people=2)
+    store.lake.restore(old)
+    file_of(new, "CURRENT").unlink()
+    assert store.lake.current("towns", "north") == old
+    newest = write(store, people=3)
+    assert store.lake.current("towns", "north") == newest
+    for version in (old, new, newest):
+        file_of(version, PART).unlink()
+    file_of(new, "CURRENT").unlink()
+    assert store.lake.lost("towns") == ["north"]
 
 
 def test_no_reader_gets_rows_of_a_file_with_a_flipped_bit(store):
     version = write(store)
-    path = version.folder / "part-00000.parquet"
-    flip(path, 2000)
+    flip(file_of(version, PART), 2000)
     with pytest.raises(StoredDamageError, match="towns north, part-00000.parquet: found sha256 .*; expected sha256"):
         again().read("towns")
     assert again().lake.current("towns", "north") is None, "whoever looks next knows of it"
     assert again().lake.lost("towns") == ["north"]
+    flip(file_of(version, PART), 2000)
+    assert again().lake.lost("towns") == ["north"]
+    assert found(again()) == []
+    assert again().lake.lost("towns") == []
+
+
+def test_who_may_not_note_damage_is_told_of_it(store):
+    flip(file_of(write(store), PART))
+    with (
+        mock.patch("tempkb.store.versions.locked", side_effect=PermissionError("read-only")),
+        pytest.raises(StoredDamageError, match="found sha256"),
+    ):
+        again().read("towns")
+    assert store.lake.lost("towns") == []
+
+
+def test_a_reader_notes_no_damage_of_a_version_that_was_written_again_meanwhile(store):
+    held = write(store)
+    fault = dataclasses.replace(held, files=()).fault(sums=True)
+    flip(file_of(held, PART))
+    assert (fault, write(again())) == (None, held)
+    held.refuse(mock.Mock())
+    assert store.lake.lost("towns") == []
+    shutil.rmtree(held.folder)
+    with pytest.raises(StoredDamageError, match="found no such file"):
+        held.paths()
+    assert not held.folder.exists()
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.ESTALE, errno.ENOMEM])
 def test_a_file_that_the_system_does_not_let_us_read_is_not_damaged(store, number):
     write(store)
-    store = again()
     refused = OSError(number, os.strerror(number))
     with mock.patch("hashlib.file_digest", side_effect=refused), pytest.raises(OSError, match=refused.strerror):
-        store.set_aside_damaged()
-    assert store.lake.set_aside_folders() == []
+        found(again())
     assert store.lake.partitions("towns") == ["north"]
 
 
-def test_a_file_that_the_disk_cannot_read_is_damaged(store):
-    write(store)
-    store = again()
-    with mock.patch("hashlib.file_digest", side_effect=OSError(errno.EIO, "Input/output error")):
-        (fault,) = store.faults()
-    assert fault.found == "a file that cannot be read (Input/output error)"
+@pytest.mark.parametrize("is_lasting", [False, True])
+def test_a_block_that_the_disk_cannot_read_twice_is_damage_until_it_can(store, is_lasting):
+    version = write(store)
+    errors = [OSError(errno.EIO, "Input/output error")] * (2 if is_lasting else 1)
+    digests = [*errors, *(files.hashlib.file_digest(open(file_of(version, PART), "rb"), "sha256") for _ in range(3))]  # noqa: PTH123, SIM115
+    with mock.patch("hashlib.file_digest", side_effect=digests):
+        with pytest.raises(StoredDamageError, match="cannot be read .Input/output error"):
+            again().read("towns")
+        assert store.lake.lost("towns") == ["north"] * is_lasting
+        assert file_of(version, PART).exists()
+        assert found(again()) == []
+    assert store.lake.lost("towns") == []
 
 
 def test_sums_are_compared_once_a_process(store):
     version = write(store)
-    damage._SUMS.clear()
-    with mock.patch("hashlib.file_digest", side_effect=damage.hashlib.file_digest) as hashed:
+    files._SUMS.clear()
+    with mock.patch("hashlib.file_digest", side_effect=files.hashlib.file_digest) as hashed:
         for _ in range(3):
             version.paths()
     assert hashed.call_count == 1
 
 
-def test_what_is_set_aside_stays_and_is_built_again_as_it_was(store):
+def test_looking_up_many_partitions_stays_cheap(store):
+    # The cost is that of opening a pointer, and asking for the state of a description and the size of a file.
     version = write(store)
-    store.publish()
-    data = (version.folder / "part-00000.parquet").read_bytes()
-    flip(version.folder / "part-00000.parquet", 1000)
-    assert faults(again()) == [("north", "part-00000.parquet")]
-    (done,) = again().set_aside_damaged()
-    (aside,) = store.lake.set_aside_folders()
-    assert json.loads((aside / "why.json").read_text())["found"] == done.fault.found
-    assert len((aside / version.version / "part-00000.parquet").read_bytes()) == len(data)
-    assert store.lake.lost("towns") == ["north"]
-    assert store.lake.lost_version("towns", "north") == version.version
-    assert store.publish().done == 1
-    assert again().set_aside_damaged() == []
+    assert store.lake.current("towns", "north") == version
+    with mock.patch("hashlib.file_digest") as hashed, mock.patch("os.stat", side_effect=os.stat) as asked:
+        files._SUMS.clear()
+        assert store.lake.current("towns", "north") is not None
+    assert hashed.call_count == 0
+    assert len([one for one in asked.call_args_list if str(version.folder) in str(one.args[0])]) <= 2
+
+
+def test_an_equal_draft_takes_the_place_of_a_damaged_version_that_nobody_has_noticed(store):
+    version = write(store)
+    flip(file_of(version, PART), 1000)
+    files._SUMS.clear()
     assert write(store).version == version.version
-    assert (version.folder / "part-00000.parquet").read_bytes() == data
-    assert store.lake.lost("towns") == []
-    store.publish()
-    assert store.database.differences(verify_lake(store.lake, ["towns"], None).whole) == []
-
-
-def test_what_told_of_a_run_is_set_aside_and_waited_for_by_nobody(store):
-    version = write(store)
-    flip(version.folder / "part-00000.parquet", 1000)
-    assert faults(again()) == [("north", "part-00000.parquet")]
-    of_runs = Store(load_home(), [dataclasses.replace(TOWNS, tells_of_a_run=True)], Patience(1.0))
-    assert [done.fault.partition for done in of_runs.set_aside_damaged()] == ["north"]
-    assert len(store.lake.set_aside_folders()) == 1
-    assert (store.lake.lost("towns"), faults(again())) == ([], [])
-
-
-def test_an_equal_draft_takes_the_place_of_a_damaged_version(store):
-    # Nobody has looked: the sizes are right, and the same rows are written once more.
-    version = write(store)
-    flip(version.folder / "part-00000.parquet", 1000)
-    damage._SUMS.clear()
-    assert write(store).version == version.version
-    assert faults(again()) == []
+    assert found(again()) == []
     assert store.read("towns").num_rows == 300
-    assert len(store.lake.set_aside_folders()) == 1
+    assert len(store.lake.damaged_folders("towns")) == 1
 
 
-def test_an_equal_draft_brings_its_manifest_without_touching_the_one_that_counts(store):
-    version = write(store, source="x")
-    with (
-        mock.patch("tempkb.store.lake._replace_pointer", side_effect=KeyboardInterrupt),
-        pytest.raises(KeyboardInterrupt),
-    ):
+def test_an_equal_draft_brings_its_inputs(store):
+    write(store, source="x")
+    with mock.patch("tempkb.store.lake._point", side_effect=KilledError), contextlib.suppress(KilledError):
         write(store, source="y")
-    assert faults(again()) == [], "killed before the pointer moved, the old manifest is whole"
-    assert store.lake.current("towns", "north").side_rows("manifest")[0]["name"] == "x"
-    write(store, source="y")
-    assert faults(again()) == []
-    assert store.lake.current("towns", "north").side_rows("manifest")[0]["name"] == "y"
-    store.publish()
-    let_a_day_go_by(store.lake.root)
-    store.collect_garbage()
-    assert sorted(path.name[:8] for path in version.folder.glob("*.jsonl")) == ["exclusio", "manifest"]
-    assert faults(again()) == []
+    assert found(again()) == []
+    version = write(store, source="z")
+    assert (found(again()), store.lake.current("towns", "north").inputs) == ([], {"z": "1"})
+    assert sorted(path.name for path in version.folder.iterdir()) == [PART, DESCRIPTION]
 
 
 def test_a_damaged_version_is_not_put_back(store):
     old = write(store, people=1)
     write(store, people=2)
-    flip(old.folder / "part-00000.parquet", 1000)
-    damage._SUMS.clear()
+    flip(file_of(old, PART), 1000)
+    files._SUMS.clear()
     with pytest.raises(StoredDamageError, match="cannot be restored"):
         store.lake.restore(old)
-    assert store.read("towns")["n_people"].to_pylist()[0] == 2
+    assert people(store) == [2]
 
 
-def test_garbage_is_collected_around_a_damaged_partition(store):
+def test_garbage_is_collected_around_a_lost_partition_and_damaged_versions_of_what_costs_most_stay(store):
     first, north = write(store, "north", people=1), write(store, "north", people=2)
     south = write(store, "south", people=1)
     write(store, "south", people=2)
-    pointer(north).write_text("{")
+    cut_off(file_of(north, PART))
     let_a_day_go_by(store.lake.root)
     assert store.collect_garbage() == ([south.folder], 0)
     assert first.folder.exists()
-    assert north.folder.exists()
+    assert write(store, "north", people=2) == north
+    (damaged,) = store.lake.damaged_folders("towns")
+    assert damaged.name.startswith(f"{north.version}.damaged-")
+    let_a_day_go_by(store.lake.root)
+    assert again(dataclasses.replace(TOWNS, family=Family.MODEL)).collect_garbage() == ([first.folder], 0)
+    let_a_day_go_by(store.lake.root)
+    assert store.collect_garbage() == ([damaged], 0)
+
+
+def test_what_told_of_a_run_is_waited_for_by_nobody(store):
+    cut_off(file_of(write(store), PART))
+    assert store.lake.lost("towns") == ["north"]
+    again(dataclasses.replace(TOWNS, tells_of_a_run=True)).collect_garbage()
+    assert (store.lake.lost("towns"), found(again())) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["CURRENT", PART])
+def test_a_lost_partition_that_is_removed_is_gone(store, name):
+    version = write(store)
+    file_of(version, name).unlink()
+    store.lake.remove("towns", "north")
+    assert (store.faults(), store.lake.keys("towns"), found(again())) == ([], [], [])
+    let_a_day_go_by(store.lake.root)
+    assert store.collect_garbage() == ([version.folder], 0)
+
+
+def test_what_is_read_by_day_goes_by_the_pointer_or_its_folder(store):
+    version = write(store)
+    os.utime(version.folder.parent, ns=(7, 7))
+    os.utime(file_of(version, "CURRENT"), ns=(5, 5))
+    assert store.lake.written_at("towns", "north") == 5
+    file_of(version, "CURRENT").unlink()
+    os.utime(version.folder.parent, ns=(7, 7))
+    assert store.lake.written_at("towns", "north") == 7
 
 
 def test_publication_leaves_a_damaged_partition_out_and_names_it(store):
@@ -262,28 +375,28 @@ def test_the_duckdb_file_is_compared_row_by_row(store):
         connection.execute("UPDATE towns SET n_people = 9 WHERE region = 'south' AND town_id = 17")
         connection.execute("DELETE FROM towns WHERE region = 'west' AND town_id = 3")
         connection.execute("UPDATE exclusions SET n = 3 WHERE partition = 'north'")
-    found = store.database.differences(verify_lake(store.lake, ["towns"], None).whole)
+    found = store.database.differences(whole(store))
     assert {(one.thing, one.found) for one in found} == {
         ("towns south", "300 rows that are not those of the lake"),
         ("towns west", "299 rows"),
         ("exclusions of towns north", "1 rows that are not those of the lake"),
     }
     write(store, "north", people=4)
-    found = store.database.differences(verify_lake(store.lake, ["towns"], None).whole)
+    found = store.database.differences(whole(store))
     assert ("towns north", True) in {(one.thing, one.is_pending) for one in found}
 
 
 def test_what_a_build_replaces_while_the_duckdb_file_is_compared_is_no_difference(store):
     write(store, people=1)
     store.publish()
-    read = verify_lake(store.lake, ["towns"], None).whole
+    read = whole(store)
     write(store, people=2)
     store.publish()
     assert store.database.differences(read) == [], "replaced and published since the lake was read"
     write(store, people=2, source="y")
     store.publish()
     write(store, people=2, source="z")
-    read = verify_lake(store.lake, ["towns"], None).whole
+    read = whole(store)
     store.publish()
     write(store, people=2, source="w")
     store.publish()
@@ -300,7 +413,7 @@ def test_a_view_of_ours_that_somebody_has_replaced_is_noticed(home_folder, said)
         with duckdb.connect(str(store.database.path)) as connection:
             connection.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT 'north' AS region")
             connection.execute(said.format(name, meaning))
-        found = store.database.differences(verify_lake(store.lake, ["towns"], None).whole)
+        found = store.database.differences(whole(store))
         publication = store.publish()
         if "{}'" in said:
             # It says that it is ours, so it is made again.
@@ -311,7 +424,7 @@ def test_a_view_of_ours_that_somebody_has_replaced_is_noticed(home_folder, said)
             with duckdb.connect(str(store.database.path)) as connection:
                 connection.execute(f"DROP VIEW {name}")
             store.publish()
-        assert store.database.differences(verify_lake(store.lake, ["towns"], None).whole) == []
+        assert store.database.differences(whole(store)) == []
         assert rows_shown(store) == [(300, 300)]
 
 
@@ -373,7 +486,7 @@ def test_a_damaged_block_is_found_and_mended_by_what_is_printed(store):
     path.rename(path.with_name(f"{path.name}.damaged"))
     assert store.publish().left == 0
     assert rows_shown(store) == [(300, 300)]
-    assert store.database.differences(verify_lake(store.lake, ["towns"], None).whole) == []
+    assert store.database.differences(whole(store)) == []
 
 
 @pytest.mark.parametrize(
@@ -416,13 +529,3 @@ def test_a_damaged_file_that_another_program_has_open_stays(store):
         assert store.database.set_aside_files() == []
         other.communicate("\n")
     assert "found a damaged file" in store.publish().set_aside
-
-
-def test_looking_up_many_partitions_stays_cheap(store):
-    # The cost is that of opening a pointer and asking for the sizes of three files; no file is read.
-    version = write(store)
-    with mock.patch("hashlib.file_digest") as hashed, mock.patch("os.stat", side_effect=os.stat) as asked:
-        damage._SUMS.clear()
-        assert store.lake.current("towns", "north") is not None
-    assert hashed.call_count == 0
-    assert len([one for one in asked.call_args_list if str(version.folder) in str(one.args[0])]) == 3

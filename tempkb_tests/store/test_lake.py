@@ -3,14 +3,18 @@
 import errno
 import os
 from dataclasses import replace
+from datetime import date
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from tempkb.errors import ContractError, SettingsError, StoredDamageError
+from tempkb.settings import load_home
 from tempkb.store import lake
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import POINTER
+from tempkb.store.lake import POINTER, Lake
+from tempkb.store.store import Store
 from tempkb.store.tables import Column
 from tempkb.store.types import STRING
 from tempkb_tests.store.ageing import let_a_day_go_by
@@ -209,14 +213,56 @@ def test_half_a_version_left_by_a_killed_removal_does_not_swallow_the_next_one(s
 
 
 def test_a_partition_that_was_removed_and_built_again_has_an_equal_version_of_another_time(store):
-    assert store.lake.pointed_at("towns", "north") is None
+    assert store.lake.written_at("towns", "north") is None
     version = write(store, "north", towns("north", 3))
     os.utime(version.folder.parent / POINTER, ns=(5, 5))
-    assert store.lake.pointed_at("towns", "north") == 5
+    assert store.lake.written_at("towns", "north") == 5
     store.lake.remove("towns", "north")
-    assert store.lake.pointed_at("towns", "north") is None
+    assert store.lake.written_at("towns", "north") is None
     assert write(store, "north", towns("north", 3)) == version
-    assert store.lake.pointed_at("towns", "north") > 5
+    assert store.lake.written_at("towns", "north") > 5
+
+
+def test_a_version_says_how_it_was_made(store):
+    made = Provenance({"towns.xml": "ab12"}, {"first": date(2021, 1, 1)}, {"roads": {"b", "a"}}, ["2", "1"])
+    store.write(TOWNS, "north", [towns("north", 2)], made)
+    version = Lake(store.lake.root).current("towns", "north")
+    assert (version.inputs, version.settings) == ({"towns.xml": "ab12"}, {"first": "2021-01-01"})
+    assert (version.fills, version.filled_by) == ({"roads": ["a", "b"]}, ("1", "2"))
+    assert version.is_of_present_code(TOWNS)
+    assert not version.is_of_present_code(replace(TOWNS, code_version="later"))
+    assert len({version, replace(version, inputs={})}) == 2
+    store.add(TOWNS, "north", iter([towns("north", 3)]), Provenance({"more.xml": "c"}, filled_by=["3"]))
+    version = store.lake.current("towns", "north")
+    assert (version.inputs, version.filled_by) == ({"towns.xml": "ab12", "more.xml": "c"}, ("1", "2", "3"))
+    assert store.lake.version("towns", "north", version.version) == version
+    assert store.lake.version("towns", "north", "0" * 16) is None
+
+
+def test_one_look_shows_a_partition_as_it_was_at_the_first_and_the_next_sees_what_came_since(store):
+    old = write(store, "north", towns("north", 2))
+    with store.lake.one_look():
+        assert store.lake.current("towns", "north") == old
+        new = write(Store(load_home(), [TOWNS]), "north", towns("north", 3))
+        assert store.lake.versions("towns") == [old]
+    assert store.lake.versions("towns") == [new]
+
+
+def test_a_full_disk_has_room_for_a_removal(store, monkeypatch):
+    version = write(store, "north", towns("north", 2))
+    real, pointer = Path.write_bytes, version.folder.parent / POINTER
+
+    def full(path, data):
+        if pointer.exists():
+            real(path, b"")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    store.lake.remove("towns", "north")
+    assert store.lake.partitions("towns") == store.lake.keys("towns") == []
+    assert store.lake.was_removed("towns", "north")
+    assert sorted(path.name for path in pointer.parent.iterdir()) == sorted([POINTER, version.version])
 
 
 def test_equal_rows_from_other_inputs_bring_the_manifest_up_to_date(store):

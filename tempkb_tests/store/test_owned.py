@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+from unittest import mock
 
 import pytest
 
@@ -13,7 +14,7 @@ from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 # Folders and files that have names of tempkb's own wherever one of them may be looked for.
-NAMES = ("CURRENT", ".alive", "notes.jsonl", "manifest-00000000.jsonl", "part-00000.parquet")
+NAMES = ("CURRENT", ".alive", "notes.jsonl", "version.json", "part-00000.parquet")
 
 
 def contents(folder):
@@ -100,20 +101,19 @@ def test_a_kill_leaves_the_file_that_tells_whose_a_tree_is(tmp_path, monkeypatch
     assert left == [tmp_path / "tree" / ".alive"]
 
 
-PLACES = ("towns", "towns/north", "towns/VERSION", "towns/OLD", "towns/west", "_staging", "_staging/x", "_notes")
-PLACES += ("_notes/held", "_notes/held/towns", "_notes/lost", "_notes/damaged", "_damaged", "_damaged/towns", "facts")
+PLACES = ("towns", "towns/north", "towns/VERSION", "towns/OLD", "towns/west", "_staging", "_staging/x", "facts")
 
 
 def tries(store, version):
     """What a home does with its lake, each as a function."""
     yield "gc", store.collect_garbage
-    yield "mend", store.set_aside_damaged
+    yield "verify", lambda: [store.lake.verify("towns", key) for key in store.lake.keys("towns")]
+    yield "refuse", lambda: version.refuse(mock.Mock())
+    yield "miss", lambda: [store.lake.miss("towns", key, version.version) for key in ("north", "west")]
     yield "write", lambda: write(store, people=5)
     yield "write another", lambda: write(store, "west")
     yield "add", lambda: store.add(TOWNS, "north", iter([towns("north", 9)]), Provenance({}))
-    yield "owe", lambda: store.lake.owe("towns", "north", ["a"])
     yield "restore", lambda: store.lake.restore(version)
-    yield "lose", lambda: store.lake.lose_again("towns", "north", version.version)
     yield "write the same", lambda: write(store, people=2)
     yield "remove", lambda: store.lake.remove("towns", "north")
     yield "draft", lambda: contextlib.ExitStack().enter_context(store.lake.staging())

@@ -153,7 +153,7 @@ def test_what_writes_is_refused_and_leaves_no_trace(asked, query):
         "FROM read_text('file://<outside>/secret.csv')",
         "FROM read_text('<lake>/../../secret.csv')",
         "FROM read_text('<lake>/villages/link/secret.csv')",
-        # Of the lake, what belongs to no table: the copy of the home's record, with its salt, and notes.
+        # Of the lake, what belongs to no table: the copy of the home's record, with its salt, and drafts.
         "FROM read_text('<lake>/home.toml')",
         "FROM read_blob('<lake>/home.toml')",
         "FROM read_csv('<lake>/home.toml')",
@@ -163,10 +163,10 @@ def test_what_writes_is_refused_and_leaves_no_trace(asked, query):
         "FROM read_text('<lake>/villages/../home.toml')",
         "FROM read_text('<lake>/villages/*/../../home.toml')",
         "FROM read_text('<lake>/villages_of_another/file')",
-        "FROM read_text('<lake>/_notes/held/villages/north')",
+        "FROM read_text('<lake>/_staging/run/villages/north')",
         "FROM glob('<lake>/*')",
         "FROM glob('<lake>/villages/../*')",
-        "FROM glob('<lake>/_notes/**')",
+        "FROM glob('<lake>/_staging/**')",
         "FROM read_text('~/.bashrc')",
         "FROM read_blob('<outside>/secret.csv')",
         "FROM sniff_csv('<outside>/secret.csv')",
