@@ -270,5 +270,5 @@ def _refuse_absent(look: Look, step: Step, key: str) -> None:
             named = ", ".join(lacking[:_NAMED]) + (" and others" if len(lacking) > _NAMED else "")
             raise ContractError(
                 f"{step.makes[0].name} {key}: {one.table.name} of {named} is not built, was lost to damage, or is "
-                f"older than its sources; build it first: tempkb build --select {one.table.name}"
+                "older than its sources; build it first: tempkb build"
             )

@@ -273,9 +273,7 @@ def test_what_is_missing_is_named_with_what_to_do(home_folder, late):
     store, _, windows = build_files(late, until=date(2020, 4, 1), **QUARTERS)
     with pytest.raises(SourceError, match="tempkb build --select namespaces"):
         read_site(store, "testwiki-1")
-    words = (
-        "mentions 2020-01-01: page_links of 2020-01-01 is not built, .*; build it first: tempkb build --select page_l"
-    )
+    words = "mentions 2020-01-01: page_links of 2020-01-01 is not built, .*; build it first: tempkb build$"
     with pytest.raises(ContractError, match=words):
         write_window(store, windows[0])
     later = Window(date(2020, 4, 1), Granularity.QUARTER)

@@ -10,9 +10,9 @@ import pytest
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import write_namespaces
 from tempkb.dumps.tables import PAGES as PAGES_TABLE
+from tempkb.engine.steps import Look
 from tempkb.errors import ContractError
-from tempkb.mentions.building import connected, write_mentions
-from tempkb.mentions.cleaning import clean_quarters
+from tempkb.mentions.steps import BY_WINDOW, look
 from tempkb.planning.built import is_built, missing_windows
 from tempkb.planning.due import due_dumps, retirable
 from tempkb.removal import of_windows, remove
@@ -20,11 +20,11 @@ from tempkb.revisions.building import ALL, Plan, build
 from tempkb.revisions.losses import lacking_quarters, lacking_texts
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.rooms import TABLES
-from tempkb.screens import status
+from tempkb.rooms import TABLES, steps
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
+from tempkb_tests.mentions.windows_for_tests import clean, write_window
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 PAGES = (
@@ -57,7 +57,7 @@ def built(home_folder, tmp_path):
     assert report.bad == {}
     dump = name_dump([path], "testwiki")
     write_namespaces(store, dump)
-    clean_quarters(store, store.lake.partitions("page_wikitexts"), lambda line: None)
+    clean(store)
     cut_off(store, "page_wikitexts", QUARTER)
     return store, windows, dump
 
@@ -73,7 +73,7 @@ def read_again(store, dump, windows, known):
 
 
 def unbuilt(store, windows):
-    return [one.key for one in windows if not is_built(store, one, sorted(ALL))]
+    return [one.key for one in windows if not is_built(look(store), one, sorted(ALL))]
 
 
 def in_part(store):
@@ -99,7 +99,8 @@ def test_one_window_read_again_does_not_end_the_loss_for_the_others(built):
 
 
 def stale(store):
-    return status._stale(store, {table.name: store.lake.versions(table.name) for table in TABLES})
+    seen = Look(store, steps())
+    return {(table.name, key) for table in TABLES for key in seen.stale(table.name)}
 
 
 def test_other_words_for_a_column_do_not_make_a_window_unbuilt(built, monkeypatch):
@@ -149,20 +150,27 @@ def test_other_files_do_not_bring_lost_texts_back_unless_they_are_asked_to(built
     assert texts(store) == [11, 12, 21, 22, 31]
 
 
+def mentions_of(store, window):
+    """Write the mentions of a window alone, and return how many there are."""
+    write_window(store, window, BY_WINDOW[:1])
+    return store.lake.current("mentions", window.key).rows
+
+
 def test_no_mentions_are_made_from_a_part_of_the_texts(built):
     store, windows, dump = built
     cut_off(store, "page_links", QUARTER)
-    with connected(store) as connection:
-        with pytest.raises(ContractError, match="texts of the quarters 2020-10-01 were lost to damage"):
-            write_mentions(store, windows[0], connection)
-        read_again(store, dump, windows[1:2], windows)
-        clean_quarters(store, [QUARTER], lambda line: None)
-        assert write_mentions(store, windows[1], connection).rows == 1
-        with pytest.raises(ContractError, match="read them again first: tempkb build"):
-            write_mentions(store, windows[0], connection)
-        read_again(store, dump, windows[:1], windows)
-        clean_quarters(store, [QUARTER], lambda line: None)
-        assert write_mentions(store, windows[0], connection).rows == 2
+    with pytest.raises(ContractError, match="stable_snapshots of 2020-10-01 is not built, was lost .*: tempkb build$"):
+        mentions_of(store, windows[0])
+    read_again(store, dump, windows[1:2], windows)
+    clean(store)
+    assert mentions_of(store, windows[1]) == 1
+    with pytest.raises(ContractError, match="mentions 2020-10-01: stable_snapshots of 2020-10-01 is not built"):
+        mentions_of(store, windows[0])
+    read_again(store, dump, windows[:1], windows)
+    with pytest.raises(ContractError, match="mentions 2020-10-01: page_links of 2020-10-01 is not built"):
+        mentions_of(store, windows[0])
+    clean(store)
+    assert mentions_of(store, windows[0]) == 2
 
 
 def test_a_window_that_is_removed_is_waited_for_no_longer(built):
