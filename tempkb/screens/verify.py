@@ -199,22 +199,18 @@ def _verify_database(
 ) -> list[str]:
     if not store.database.path.exists():
         return []
+    # For partitions that are lost the lake has nothing to compare, and they are reported already.
+    named = {f"{table} {key}" for table, key in passed}
+    named |= {f"{table} {key}" for table in tables for key in store.lake.lost(table)}
     try:
         found = store.database.differences({name: verified.whole[name] for name in tables})
     except LockTimeoutError as error:
         return [f"the DuckDB file was not compared: {error}"]
     except TempkbError as error:
         return [str(error)]
-    # For partitions that are lost the lake has nothing to compare, and they are reported already.
-    named = {f"{table} {key}" for table, key in passed}
-    named |= {f"{table} {key}" for table in tables for key in store.lake.lost(table)}
-    for one in found:
-        if one.gone:
-            table, key = one.thing.split(" ")
-            store.lake.miss(table, key, one.gone)
     return [
         f"{store.database.path.name}, {_together(alike)}: found {one.found}; expected {one.expected}. "
-        f"{_how(store, *one.thing.split(' ')) if one.gone else repair_of(store.database.path, one)}"
+        f"{_how(store, *one.thing.split(' ')) if one.is_lost else repair_of(store.database.path, one)}"
         for one, *others in _by_cause([one for one in found if one.thing not in named])
         for alike in [[one, *others]]
     ]

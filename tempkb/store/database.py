@@ -105,14 +105,14 @@ class Difference:
     Attributes:
         thing: table and partition, or a view.
         is_pending: does the next publication correct it?
-        gone: the version that is shown of a partition that nobody removed, and of which the lake has no file any more.
+        is_lost: is it a partition that nobody removed, and of which the lake has no file any more?
     """
 
     thing: str
     found: str
     expected: str
     is_pending: bool = False
-    gone: str = ""
+    is_lost: bool = False
 
 
 @dataclass
@@ -396,6 +396,10 @@ class Database:
             possible = any(not is_blocked for _, is_blocked in due.values())
             if not possible and not views and _has_books(held):
                 return self._publication(shown, due, ())
+            for name, (keys, _) in due.items():
+                for key in keys:
+                    if (name, key) in shown.versions:
+                        self._lake.miss(name, key, shown.versions[name, key][0])
             self._copy()
             publication = self._change(shown, patience)
             self._put_in_place()
@@ -589,9 +593,9 @@ class Database:
         version, before = self._lake.current(name, key), shown.versions.get((name, key), ("", ""))[0]
         if version is None:
             found = "rows of a partition that the lake does not have"
-            if self._lake.was_removed(name, key):
-                return Difference(f"{name} {key}", found, "none", is_pending=True)
-            return Difference(f"{name} {key}", found, f"its version {before}", gone=before)
+            if before and self._lake.miss(name, key, before):
+                return Difference(f"{name} {key}", found, f"its version {before}", is_lost=True)
+            return Difference(f"{name} {key}", found, "none", is_pending=True)
         found, expected = f"version {before}" if before else "no rows", f"version {version.version}"
         if found == expected:
             found = "the table as it was declared or located before, or changed by somebody, or an earlier manifest"

@@ -248,16 +248,18 @@ class Lake:
             _point(folder.parent, version.version)
         return version
 
-    def was_removed(self, table: str, partition: str) -> bool:
-        """Was a partition removed, and not collected since?"""
-        return _named(_pointer_in(self._folder(table, partition))) == REMOVED
+    def miss(self, table: str, partition: str, version: str) -> bool:
+        """Point to a version that was there if all is gone of a partition that nobody removed, so that it is lost.
 
-    def miss(self, table: str, partition: str, version: str) -> None:
-        """Note the version of a partition whose folder is gone though nobody removed it; it is lost from now on."""
+        Returns:
+            whether it is so, and was noted.
+        """
         with contextlib.suppress(OSError, LinkError), locked(self._swap_lock):
             folder = self.own_folder(table, partition)
             if _pointer_in(folder) is None and not _has_versions(folder):
                 _point(folder, version)
+                return True
+        return False
 
     def restore(self, version: Version) -> None:
         """Make an earlier version of a partition, whose files still exist, the current one again.
@@ -304,8 +306,6 @@ class Lake:
                 # Backwards, so that what a killed deletion has left gives its name free.
                 for folder in reversed(old):
                     remove_tree(self.root, folder.rename(folder.with_suffix(_GONE)))
-                if _named(_pointer_in(partition)) == REMOVED and not _has_versions(partition):
-                    (partition / POINTER).unlink()
                 removed += old
         return removed, n_young
 

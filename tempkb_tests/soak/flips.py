@@ -180,8 +180,6 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
 
     The pointers are to be written again, and the partition that is gone is to be built again.
     """
-    from tempkb.api import open_store
-
     chance, undisturbed, wrong = random.Random(seed), state(), []
     by_table: dict[str, list[Path]] = {}
     for pointer in sorted(lake.glob("[a-z]*/*/CURRENT")):
@@ -191,13 +189,9 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
     for pointer in struck:
         pointer.unlink()
     shutil.rmtree(gone.parent)
-    noticed = faults()
-    for one in differences():
-        if one.gone:
-            table, key = one.thing.split(" ")
-            noticed.append((table, key))
-            open_store().lake.miss(table, key, one.gone)
-    if set(noticed) != {(one.parents[1].name, one.parent.name) for one in struck}:
+    before, missed = faults(), {one.thing for one in differences() if one.is_lost}
+    noticed = set(before) | {(table, key) for table, _, key in (one.partition(" ") for one in missed)}
+    if noticed != {(one.parents[1].name, one.parent.name) for one in struck}:
         wrong.append(f"pointers: noticed {noticed}; deleted {struck}")
     wrong += [f"pointers: {said}" for said in (*mend(), *whole())]
     now = state()

@@ -261,7 +261,7 @@ def test_a_full_disk_has_room_for_a_removal(store, monkeypatch):
     monkeypatch.setattr(Path, "write_bytes", full)
     store.lake.remove("towns", "north")
     assert store.lake.partitions("towns") == store.lake.keys("towns") == []
-    assert store.lake.was_removed("towns", "north")
+    assert not store.lake.miss("towns", "north", version.version)
     assert sorted(path.name for path in pointer.parent.iterdir()) == sorted([POINTER, version.version])
 
 
