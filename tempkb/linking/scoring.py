@@ -246,7 +246,7 @@ class _Run:
 
     def _target(self, release: Snapshots, cut: date, name: str) -> _Target:
         pool = pool_of(self._store, release, cut, name, self._request.subset, self._log)
-        mentions = need_version(self._store.home, release.tables.mentions, release.name, cut)
+        mentions = need_version(self._store, release.tables.mentions, release.name, cut)
         # The texts are an input of each linker, since the similarity of the first candidates follows from them.
         inputs = {
             f"{mentions.table} {mentions.partition}": mentions.version,

@@ -576,7 +576,7 @@ def test_large_releases_are_judged_on_adjacent_windows(home, monkeypatch):
     store = home(ADA, BO)
     made = release(store, TEMPLAMA, windows="2017-01-01..2021-01-01", granularity="year")
     monkeypatch.setattr(samples, "LARGE", 10)
-    sample = samples.stretch_of_windows(store.lake, OF_FUTURE_PROMPTS[0].about, made.name)
+    sample = samples.stretch_of_windows(store, OF_FUTURE_PROMPTS[0].about, made.name)
     assert len(sample.windows) == 2
     assert all(day.endswith("-01-01") for day in sample.windows)
 
