@@ -92,7 +92,7 @@ def test_a_release_that_is_removed_meanwhile_is_not_called_damaged(store, encode
     """Another program has asked for the same removal, and is somewhere in it."""
     delete_file(store, TEMPEL_MENTIONS, A)
     with pytest.raises(
-        ContractError, match=f"tempel_mentions of r at {A} was lost to damage; build it: tempkb"
+        ContractError, match=f"tempel_mentions of r at {A} was lost to damage; build it again: tempkb"
     ):
         link(store)
     with (
