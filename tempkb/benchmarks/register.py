@@ -6,6 +6,7 @@ whatever `CURRENT` says. The file ends with its own checksum, so that nothing is
 """
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -79,7 +80,7 @@ def entry_of(home: Home, name: str) -> Entry:
         asked = {key: value for key, value in said.items() if key not in ("built", "versions")}
         return Entry(asked, said["built"], versions)
     if path.exists():
-        found, first = "other content than tempkb wrote", f"rm {path} and "
+        found, first = "other content than tempkb wrote", f"rm {shlex.quote(str(path))} and "
     elif name in release_names(home):
         found, first = "no such file, though tables of the release are there", ""
     else:

@@ -115,6 +115,8 @@ def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
         return is_registered(store.home, name)
 
     def work() -> Summary:
+        if is_whole(store, benchmark.loaded(), release):
+            return Summary()
         # In each round, since a round that fails leaves no entry of a new release.
         begin(store, release)
         try:
@@ -124,8 +126,6 @@ def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
 
     with alone(store.home, name, Patience(LOOK)):
         before = entry_if_any(store.home, name)
-        if is_whole(store, benchmark.loaded(), release):
-            return Summary()
         summary = past_damage(work)
         now = entry_if_any(store.home, name)
     for (table, partition), version in sorted(before.versions.items()):

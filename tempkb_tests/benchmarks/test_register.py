@@ -95,6 +95,7 @@ def test_what_is_no_entry_is_refused(load, data):
 @pytest.mark.slow
 def test_an_entry_that_is_altered_or_gone_is_named_once_and_whole_again_as_printed(demo_home, tmp_path):
     home = shutil.copytree(demo_home, tmp_path / "home")
+    run_tempkb(home, "publish")
     path = home / "releases" / "demo-quarters.json"
     whole, tables = path.read_bytes(), pointers(home)
     make = ("release", "dynamic-templama", "2021-01-01..2024-01-01", "--name", "demo-quarters")
@@ -143,6 +144,7 @@ def pointers(home):
 def test_gc_keeps_what_releases_list(demo_home, tmp_path, monkeypatch):
     """What is listed is no current version, since somebody wrote another one, or the entry cannot be read."""
     home = shutil.copytree(demo_home, tmp_path / "home")
+    run_tempkb(home, "publish")
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     store = open_store()
     (listed,), (other,) = (release_versions(store, table, "demo-cloze") for table in (ECBD_CLOZE, ECBD_PROMPTS))

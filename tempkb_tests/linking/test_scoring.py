@@ -91,9 +91,7 @@ def test_ranks_among_the_candidates_of_the_own_snapshot(store, encoder):
 def test_a_release_that_is_removed_meanwhile_is_not_called_damaged(store, encoder, monkeypatch):
     """Another program has asked for the same removal, and is somewhere in it."""
     delete_file(store, TEMPEL_MENTIONS, A)
-    with pytest.raises(
-        ContractError, match=f"tempel_mentions of r at {A} was lost to damage; build it again: tempkb"
-    ):
+    with pytest.raises(ContractError, match=f"tempel_mentions of r at {A} was lost to damage; build it again: tempkb"):
         link(store)
     with (
         locked(store.home.path / "releases" / ".r.lock"),
