@@ -104,9 +104,8 @@ def state() -> dict[tuple[str, str], object]:
 
 def notices(hit: Hit) -> bool:
     """Does verification name the partition?"""
-    from tempkb.store.verification import verify_lake
-
     from tempkb.api import open_store
+    from tempkb.store.verification import verify_lake
 
     faults = verify_lake(open_store().lake, [hit.partition[0]], None).faults
     return [(fault.table, fault.partition) for fault in faults] == [hit.partition]
@@ -114,9 +113,8 @@ def notices(hit: Hit) -> bool:
 
 def notice_each(hits: Sequence[Hit]) -> list[Hit]:
     """Strike, verify and put right each by itself; return those that were not noticed."""
-    from tempkb.store.verification import verify_lake
-
     from tempkb.api import open_store
+    from tempkb.store.verification import verify_lake
 
     missed = []
     for hit in hits:
@@ -132,9 +130,8 @@ def notice_each(hits: Sequence[Hit]) -> list[Hit]:
 
 def whole() -> list[str]:
     """Verify the home's lake and its DuckDB file; return what is wrong."""
-    from tempkb.store.verification import verify_lake
-
     from tempkb.api import open_store
+    from tempkb.store.verification import verify_lake
 
     store = open_store()
     verified = verify_lake(store.lake, store.tables, None)
@@ -159,9 +156,8 @@ def mend() -> list[str]:
 
 def hit_and_mend(hits: Sequence[Hit], size: int) -> list[str]:
     """Strike several at a time, notice and mend them, and compare with the home before; return what went wrong."""
-    from tempkb.store.verification import verify_lake
-
     from tempkb.api import open_store
+    from tempkb.store.verification import verify_lake
 
     undisturbed, wrong = state(), []
     for number, some in enumerate(rounds(hits, size)):
@@ -186,9 +182,8 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
 
     The pointers are to be written again, and nothing is to be built for that but the one that is gone.
     """
-    from tempkb.store.verification import verify_lake
-
     from tempkb.api import open_store
+    from tempkb.store.verification import verify_lake
 
     chance, undisturbed, wrong = random.Random(seed), state(), []
     by_table: dict[str, list[Path]] = {}
@@ -223,10 +218,9 @@ def strike_database(path: Path, blows: int, seed: int) -> list[str]:
 
     A bit of the first twelve bytes makes it a file of somebody else, and one that no block covers changes nothing.
     """
-    from tempkb.store.verification import verify_lake
-
     from tempkb.api import open_store
     from tempkb.errors import TempkbError
+    from tempkb.store.verification import verify_lake
 
     chance, wrong, outcomes = random.Random(seed), [], Counter()
     for number in range(blows):
