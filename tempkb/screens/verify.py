@@ -43,7 +43,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.owned import LinkError
 from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Fault, Version
 from tempkb.windows import parse_day, stretches, window_of_key
 from tempkb.wording import counted
@@ -87,23 +87,25 @@ def print_verification(tables: Sequence[str], since: str) -> None:
     passed = {place for places in unfinished.values() for place in places}
     with progress.on_terminal():
         verified = _verify_lake(store, chosen, day)
-        lines = [f"{fault}. {_how(store, fault.table, fault.partition)}" for fault in verified.faults]
+        told: dict[Family, list[str]] = {family: [] for family in Family}
+        for fault in verified.faults:
+            told[store.tables[fault.table].family].append(f"{fault}. {_how(store, fault.table, fault.partition)}")
         passed |= {(fault.table, fault.partition) for fault in verified.faults}
         if day is None:
-            lines += _lacking_texts(store, verified)
-            lines += _pointers(store, chosen)
-        lines += _verify_database(store, chosen, verified, passed)
-        lines += _verify_linkers(store, verified)
+            told[Family.WINDOW] += [*_lacking_texts(store, verified), *_pointers(store, chosen)]
+        shown = _verify_database(store, chosen, verified, passed)
+        told[Family.LINKER][:0] = _verify_linkers(store, verified)
         if day is None:
-            lines += _verify_said(store, chosen, passed)
+            told[Family.MODEL][:0] = _verify_said(store, chosen, passed)
         dumps = VerifiedDumps()
         store.require_own_record(one for whole in verified.whole.values() for one in whole)
         if not tables and day is None:
-            lines += [fault for fault in [copy_fault(store.home.path)] if fault]
-            lines += [str(LinkError(path)) for path in store.lake.strangers() if path.is_symlink()]
-            lines += _verify_releases(store, unfinished, passed)
+            told[Family.RELEASE][:0] = _verify_releases(store, unfinished, passed)
             dumps = _verify_dumps(store)
-            lines += dumps.faults
+            links = [str(LinkError(path)) for path in store.lake.strangers() if path.is_symlink()]
+            told[Family.DUMP][:0] = [*filter(None, [copy_fault(store.home.path)]), *links, *dumps.faults]
+        # Typed in this order, each finds whole what it is made from.
+        lines = [line for family in Family for line in told[family]] + shown
     for line in lines:
         # As people paste them, whether or not an environment is active.
         say(line, program())
