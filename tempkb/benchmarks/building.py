@@ -106,8 +106,8 @@ def _whole_or_as_listed(store: Store, name: str) -> Iterator[None]:
     with alone(store.home, name):
         if not is_registered(store.home, name):
             raise DesignError(
-                f"release {name!r}: is not in the register; perhaps an earlier run failed and withdrew it; request it "
-                "again: tempkb release"
+                f"release {name!r}: is not in the register; perhaps an earlier run of it failed; request it again: "
+                "tempkb release"
             )
         try:
             yield

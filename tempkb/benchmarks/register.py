@@ -8,7 +8,7 @@ whatever `CURRENT` says. The file ends with its own checksum, so that nothing is
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import date
@@ -87,7 +87,7 @@ def entry_of(home: Home, name: str) -> Entry:
         raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
     raise DesignError(
         f"release {name!r}: {path}: found {found}; expected its entry. Put a good copy of it back, or make the release "
-        f"again: {first}the command that made it, with --name {name}; or remove it: tempkb rm --release {name}"
+        f"again: {first}the commands that made it, with --name {name}; or remove it: tempkb rm --release {name}"
     )
 
 
@@ -138,16 +138,14 @@ def as_listed(store: Store, name: str) -> str:
 def _point(lake: Lake, place: Place, listed: str) -> None:
     """Make a listed version the current one of a partition; without a whole one the partition is removed."""
     now, fault = lake.examine(*place)
-    name = now.version if now is not None else fault.version if fault is not None else ""
-    if name == listed:
+    if listed == (now.version if now is not None else fault.version if fault is not None else ""):
         return
-    try:
-        if listed and (version := lake.version(*place, listed)) is not None:
+    version = lake.version(*place, listed) if listed else None
+    with suppress(StoredDamageError):
+        if version is not None:
             version.paths()
             lake.restore(version)
             return
-    except StoredDamageError:
-        pass
     lake.remove(*place)
 
 

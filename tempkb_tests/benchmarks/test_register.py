@@ -64,7 +64,7 @@ def test_no_flipped_bit_of_an_entry_is_accepted_and_none_crashes_a_screen(load, 
     whole = path.read_bytes()
     said = (
         f"release 'mine': {path}: found other content than tempkb wrote; expected its entry. Put a good copy of it back, "
-        f"or make the release again: rm {path} and the command that made it, with --name mine; or remove it: tempkb rm "
+        f"or make the release again: rm {path} and the commands that made it, with --name mine; or remove it: tempkb rm "
         "--release mine"
     )
     for at in range(len(whole)):
@@ -102,7 +102,7 @@ def test_an_entry_that_is_altered_or_gone_is_named_once_and_whole_again_as_print
 
     def typed(repair):
         first, then = repair.split(" and ")
-        assert (first, then) == (f"rm {path}", "the command that made it, with --name demo-quarters")
+        assert (first, then) == (f"rm {path}", "the commands that made it, with --name demo-quarters")
         path.unlink()
         run_tempkb(home, *make)
 

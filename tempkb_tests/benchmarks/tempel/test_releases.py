@@ -278,7 +278,8 @@ def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, rele
     with pytest.raises(DesignError, match="2024-01-01 falls short .* Release 'r' stays exactly as it was$"):
         extend(store, cuts=[date(2023, 7, 1), LATER])
     assert written == [False, True], "the first of the two was written before the second failed"
-    assert {path: path.read_bytes() for path in store.home.lake.glob("tempel_*/*/CURRENT")} == pointers
+    after = {path: path.read_bytes() for path in store.home.lake.glob("tempel_*/*/CURRENT")}
+    assert {path: found for path, found in after.items() if not found.startswith(b"- ")} == pointers
     assert (home / "releases" / "r.json").read_bytes() == entry
 
 
