@@ -16,7 +16,7 @@ from tempkb.benchmarks.register import (
     entry_if_any,
     is_built,
     is_registered,
-    lost_places,
+    lost_parts,
     mark_built,
     release_versions,
 )
@@ -75,17 +75,13 @@ def measure(store: Store, step: Step, release: AnyRelease, log: Log, options: Op
 
 
 def is_whole(store: Store, methods: Methods, release: AnyRelease) -> bool:
-    """Return whether a release is built as asked, and nothing that its steps make is lost; it is as its list says then.
+    """Return whether a release is built as asked, and nothing that is built is lost; it is as its list says then.
 
     Its tables are frozen: what they were made from, or by which code, is not asked.
     """
-    entry, made = (
-        entry_if_any(store.home, release.name),
-        {one.table.name for step in methods.steps for one in step.makes},
-    )
+    entry = entry_if_any(store.home, release.name)
     places = {(table, key) for table, keys in methods.partitions(release).items() for key in keys}
-    lost = any(table in made for table, _ in lost_places(store, release.name))
-    if lost or entry.asked != entry.built or not places <= entry.versions.keys():
+    if lost_parts(store, release.name) or entry.asked != entry.built or not places <= entry.versions.keys():
         return False
     as_listed(store, release.name)
     return True

@@ -127,7 +127,7 @@ def as_listed(store: Store, name: str) -> str:
             return f"Nothing was kept of release {name!r}"
         if entry.asked != entry.built:
             _write(store.home, Entry(entry.built, entry.built, entry.versions))
-        if lost := lost_places(store, name):
+        if lost := lost_parts(store, name):
             return (
                 f"Release {name!r} stays as it was, without {', '.join(map(' '.join, lost))}, lost to damage; build "
                 f"that again: tempkb release finish {name}"
@@ -245,20 +245,6 @@ def read_entry(home: Home, benchmark: str, name: str) -> Mapping[str, Any]:
     return asked
 
 
-def benchmark_of(home: Home, name: str) -> str:
-    """Return the name of a release's benchmark.
-
-    Raises:
-        DesignError: there is no such release.
-    """
-    return str(entry_of(home, name).asked["benchmark"])
-
-
-def built_entry(home: Home, name: str) -> Mapping[str, Any] | None:
-    """Return what was asked of a release when it was last built completely; None if it never was."""
-    return entry_if_any(home, name).built
-
-
 def is_built(home: Home, name: str) -> bool:
     """Return whether a release is built as asked."""
     entry = entry_of(home, name)
@@ -276,7 +262,7 @@ def require_whole(store: Store, name: str) -> None:
             f"release {name!r}: is not finished, since a run of it was killed or is still at work; finish it: "
             f"tempkb release finish {name}"
         )
-    if lost := lost_places(store, name):
+    if lost := lost_parts(store, name):
         raise DesignError(
             f"release {name!r}: found no {', '.join(map(' '.join, lost))}, which belonged to it when it was built, "
             f"since it was damaged or removed; build it again: tempkb release finish {name}"
@@ -287,6 +273,12 @@ def lost_places(store: Store, name: str) -> list[Place]:
     """Return the tables and partitions of which no whole version is there that the list of a release names."""
     versions = entry_if_any(store.home, name).versions
     return [place for place, version in versions.items() if store.lake.version(*place, version) is None]
+
+
+def lost_parts(store: Store, name: str) -> list[Place]:
+    """Return those of `lost_places` that are built with the release; what was added to it has commands of its own."""
+    again = f"tempkb release finish {name}"
+    return [place for place in lost_places(store, name) if to_build_again(store.tables[place[0]], place[1]) == again]
 
 
 def release_versions(store: Store, table: Table, name: str, partitions: Collection[str] | None = None) -> list[Version]:

@@ -13,8 +13,8 @@ from tempkb.benchmarks.register import (
     LOOK,
     alone,
     as_listed,
-    benchmark_of,
     entry_if_any,
+    entry_of,
     is_registered,
     require_whole,
 )
@@ -147,7 +147,7 @@ def _benchmark_among(home: Home, name: str, able: Sequence[Benchmark], how: str 
     Raises:
         DesignError: there is no release of that name, or it is of another benchmark.
     """
-    benchmark = benchmark_named(BENCHMARKS, benchmark_of(home, name))
+    benchmark = benchmark_named(BENCHMARKS, entry_of(home, name).asked["benchmark"])
     if benchmark not in able:
         expected = " or ".join(one.title for one in able)
         raise DesignError(f"release {name!r}: is one of {benchmark.title}; expected one of {expected}{how}")
