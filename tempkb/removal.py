@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.register import entry_path, keys_of_release, release_names, strike
+from tempkb.benchmarks.register import entry_path, frozen_versions, keys_of_release, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import empty_bin, folders_of, remove_dump
 from tempkb.errors import SettingsError, StoredDamageError, TempkbError
@@ -199,7 +199,7 @@ def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: 
     if shutil.disk_usage(store.home.path).free < _LITTLE:
         # Neither DuckDB nor Dagster can be changed before there is room.
         freed = _remove(store, removal, lambda: None)
-        store.collect_garbage()
+        store.collect_garbage(frozen_versions(store))
         forget()
         return freed
     freed = _remove(store, removal, forget)

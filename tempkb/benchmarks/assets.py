@@ -8,11 +8,10 @@ from typing import Any
 import dagster as dg
 
 from tempkb.benchmarks.benchmark import Benchmark, Measurement
-from tempkb.benchmarks.building import build_step, versions_of
+from tempkb.benchmarks.building import begin, build_step, measure, versions_of
 from tempkb.benchmarks.methods import Built, Picture, Rows, Shown, Step
-from tempkb.benchmarks.register import is_registered
-from tempkb.benchmarks.releases import create, keep, load
-from tempkb.benchmarks.withdrawal import withdraw_unbuilt
+from tempkb.benchmarks.register import as_listed, is_registered, unfinished_releases
+from tempkb.benchmarks.releases import create, load
 from tempkb.errors import TempkbError
 from tempkb.store.assets import sample_of, spec_of, table_of
 from tempkb.store.materialise import CELL, facts_of, facts_of_partitions
@@ -81,17 +80,16 @@ def _make(
     """Run a step for one release, and return the metadata for the UI, by asset."""
     began = time.monotonic()
     methods = benchmark.loaded()
-    # Read before the block that withdraws a release, so that a release of another benchmark is never withdrawn.
+    # Read before the block that undoes what was written, so that nothing is undone of a release of another benchmark.
     release = load(store.home, benchmark, name)
-    if measurement is not None:
-        options = context.op_execution_context.op_config
-        built = step.run(store, release, context.log.info, options)
-    else:
-        with forgetting_withdrawn(context, store, benchmark, name):
+    with _none_half_built(context, store, benchmark, name):
+        if measurement is not None:
+            built = measure(store, step, release, context.log.info, context.op_execution_context.op_config)
+        else:
             built = build_step(store, methods, step, release, context.log.info)
     for warning in built.warnings:
         context.log.warning(warning)
-    versions = versions_of(store, step, methods, release)
+    versions = versions_of(store, step, release)
     facts = _facts(store, versions, built, round(time.monotonic() - began, 2))
     shown = step.shows(store, release, versions)
     found = {}
@@ -142,10 +140,10 @@ def _config_of_measurement(measurement: Measurement | None) -> dict[str, dg.Fiel
 def _register(context: dg.AssetExecutionContext, store: Store, benchmark: Benchmark, options: dict[str, Any]) -> None:
     """Register the release that the run's configuration requests."""
     name = context.partition_key
-    with forgetting_withdrawn(context, store, benchmark, name):
+    with _none_half_built(context, store, benchmark, name):
         changes = {part: str(value) for part, value in options["changes"].items()}
         design = benchmark.loaded().design(store, {**options, "changes": changes})
-        keep(store.home, create(store.home, benchmark, options["preset"], design, name))
+        begin(store, create(store.home, benchmark, options["preset"], design, name))
 
 
 def _facts(store: Store, versions: dict[str, list[Version]], built: Built, seconds: float) -> dict[str, dict[str, Any]]:
@@ -176,20 +174,20 @@ def _in_dagster(shown: Shown) -> Any:
 
 
 @contextmanager
-def forgetting_withdrawn(
+def _none_half_built(
     context: dg.AssetExecutionContext, store: Store, benchmark: Benchmark, name: str
 ) -> Iterator[None]:
-    """Remove the partition of a release from Dagster if the block fails and no release of that name is left.
+    """If the block fails, undo what the run has written of its other releases, and let Dagster forget what is gone.
 
-    A run over several releases ends with the first that fails. What its steps have
-    written of the others is withdrawn as well, so that none is left half built.
+    A run over several releases ends with the first that fails.
     """
-    keys = context.partition_keys
     try:
         yield
     except BaseException as error:
-        others = [key for key in keys if key != name and withdraw_unbuilt(store, key)]
-        for key in keys:
+        others = [key for key in unfinished_releases(store) if key in context.partition_keys and key != name]
+        for key in others:
+            as_listed(store, key)
+        for key in context.partition_keys:
             if not is_registered(store.home, key):
                 context.instance.delete_dynamic_partition(benchmark.partition_set, key)
         if others and isinstance(error, TempkbError):

@@ -1,17 +1,40 @@
 """Builds releases of any benchmark, step by step. Does not use Dagster.
 
-A step that fails removes everything that it has written of a release. The release is built when all of its partitions
-exist and keep their promises.
+A release is built when all of its partitions exist and keep their promises; then its versions are listed. If a step
+fails, entry and lake are as the list says; of a release without one nothing is kept.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.methods import Built, Log, Methods, Step
+from tempkb.benchmarks.methods import Built, Log, Methods, Options, Step
 from tempkb.benchmarks.promises import require
-from tempkb.benchmarks.register import partitions_of_release
-from tempkb.benchmarks.releases import AnyRelease
-from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
+from tempkb.benchmarks.register import (
+    alone,
+    as_listed,
+    entry_if_any,
+    is_built,
+    is_registered,
+    lost_parts,
+    mark_built,
+    release_versions,
+)
+from tempkb.benchmarks.releases import AnyRelease, keep
+from tempkb.errors import DesignError, TempkbError
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
+
+
+def begin(store: Store, release: AnyRelease) -> None:
+    """Write down a release that is to be built. Tables whose entry is gone may be of another design, and are removed.
+
+    Raises:
+        DesignError: another program has changed the release since it was read.
+    """
+    if not is_registered(store.home, release.name):
+        as_listed(store, release.name)
+    keep(store.home, release)
 
 
 def build_release(store: Store, benchmark: Benchmark, release: AnyRelease, log: Log) -> list[str]:
@@ -26,8 +49,10 @@ def build_release(store: Store, benchmark: Benchmark, release: AnyRelease, log: 
 
 
 def build_step(store: Store, methods: Methods, step: Step, release: AnyRelease, log: Log) -> Built:
-    """Run one step for a release; it raises the errors of `build_release`."""
-    with whole_or_nothing(store, release.name):
+    """Run one step for a release, which of a whole one does nothing; it raises the errors of `build_release`."""
+    with _whole_or_as_listed(store, release.name):
+        if is_whole(store, methods, release):
+            return Built()
         built = step.run(store, release, log, {})
         require(store, step.promises, release.name, fresh=built.fresh)
         places = methods.partitions(release)
@@ -36,17 +61,54 @@ def build_step(store: Store, methods: Methods, step: Step, release: AnyRelease, 
         if step is methods.steps[-1] and all(
             store.lake.current(table, key) for table, keys in places.items() for key in keys
         ):
-            finish(store, release.name)
+            mark_built(store, release.name)
     return built
 
 
-def versions_of(store: Store, step: Step, methods: Methods, release: AnyRelease) -> dict[str, list[Version]]:
+def measure(store: Store, step: Step, release: AnyRelease, log: Log, options: Options) -> Built:
+    """Add a measurement's table to a release, and to its list if it is built."""
+    with _whole_or_as_listed(store, release.name):
+        built = step.run(store, release, log, options)
+        if is_built(store.home, release.name):
+            mark_built(store, release.name)
+    return built
+
+
+def is_whole(store: Store, methods: Methods, release: AnyRelease) -> bool:
+    """Return whether a release is built as asked, and nothing that is built is lost; it is as its list says then.
+
+    Its tables are frozen: what they were made from, or by which code, is not asked.
+    """
+    entry = entry_if_any(store.home, release.name)
+    places = {(table, key) for table, keys in methods.partitions(release).items() for key in keys}
+    if lost_parts(store, release.name) or entry.asked != entry.built or not places <= entry.versions.keys():
+        return False
+    as_listed(store, release.name)
+    return True
+
+
+def versions_of(store: Store, step: Step, release: AnyRelease) -> dict[str, list[Version]]:
     """Return the versions of the tables that a step makes, by table, in the order of the release's partitions."""
-    places = methods.partitions(release)
-    return {
-        made.table.name: store.lake.versions(
-            made.table.name,
-            places.get(made.table.name) or partitions_of_release(store.lake, made.table, release.name),
-        )
-        for made in step.makes
-    }
+    return {made.table.name: release_versions(store, made.table, release.name) for made in step.makes}
+
+
+@contextmanager
+def _whole_or_as_listed(store: Store, name: str) -> Iterator[None]:
+    """Hold a release; if the block fails, leave it as its list says, and let the error say what there is of it.
+
+    Raises:
+        DesignError: the release is not in the register.
+    """
+    with alone(store.home, name):
+        if not is_registered(store.home, name):
+            raise DesignError(
+                f"release {name!r}: is not in the register; perhaps an earlier run of it failed; request it again: "
+                "tempkb release"
+            )
+        try:
+            yield
+        except BaseException as error:
+            outcome = as_listed(store, name)
+            if isinstance(error, TempkbError):
+                error.args = (f"{error}. {outcome}",)
+            raise

@@ -26,10 +26,10 @@ def checks_of_benchmark(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
 def judged(benchmark: Benchmark, promise: Promise, store: Store, subject: Subject) -> Verdict:
     """Return whether releases keep a promise; all releases of the benchmark if the subject names none."""
     names = list(releases_of(store.home, benchmark.name) if subject.partitions is None else subject.partitions)
-    withdrawn = [name for name in names if not is_registered(store.home, name)]
-    if withdrawn:
-        # The step that withdrew the release has failed the run and says why; there are no rows to check.
-        return Verdict(False, {"not_checked": f"withdrawn: {', '.join(withdrawn)}"}, is_warning=True)
+    gone = [name for name in names if not is_registered(store.home, name)]
+    if gone:
+        # The step that has failed says why nothing of the release was kept; there are no rows to check.
+        return Verdict(False, {"not_checked": f"not built: {', '.join(gone)}"}, is_warning=True)
     parts = {name: sample.description for name in names if (sample := promise.sample_of(store, name))}
     checked = {"looked_at": parts} if parts else {}
     return promise.verdict(broken(store, promise, names), promise.is_warning or promise.may_fade, **checked)

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark
 from tempkb.benchmarks.card import render
-from tempkb.benchmarks.export_folder import ExportFolder, export_folder
+from tempkb.benchmarks.export_folder import export_folder
 from tempkb.benchmarks.lm_eval import write_tasks
 from tempkb.benchmarks.loading import write_config
 from tempkb.benchmarks.methods import Options
-from tempkb.benchmarks.register import require_whole
+from tempkb.benchmarks.register import release_versions, require_whole
 from tempkb.benchmarks.releases import AnyRelease
 from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
+from tempkb.store.versions import Version
 
 DESIGN, CARD = "design.json", "README.md"
 """Names in every folder."""
@@ -39,31 +40,33 @@ def export_release(
             export wrote.
         LockTimeoutError: another process exports the release to this folder.
     """
-    require_whole(store.home, store.lake, release.name)
+    require_whole(store, release.name)
     methods = benchmark.loaded()
     target, given = folder / release.name, options or {}
     with export_folder(target, "an export", (DESIGN, CARD)) as out:
         methods.files(store, release, out, given)
         loadables = [found for one in methods.configs for found in write_config(store, release, out, one)]
         if given.get(LM_EVAL.name):
-            write_tasks(store, release, digest_of(store, methods.partitions(release)), methods.lm_eval, out)
+            write_tasks(
+                store, release, digest_of(store, release.name, methods.partitions(release)), methods.lm_eval, out
+            )
         left = {table.name for table in benchmark.derived} | {one.folder for one in methods.configs}
-        for table, keys in methods.partitions(release).items():
-            for key in keys if table not in left else ():
-                _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))
+        for version in _versions(store, release.name, methods.partitions(release)):
+            if version.table not in left:
+                day = version.partition.removeprefix(release.name).removeprefix(".")
+                name = f"parquet/{version.table}/{day}.parquet" if day else f"parquet/{version.table}.parquet"
+                out.write_parquet(name, store.tables[version.table].schema, map(read_parquet, version.paths()))
         out.write_text(DESIGN, json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
         out.write_text(CARD, render(release.name, methods.card(store, release, given), loadables))
     return target
 
 
-def digest_of(store: Store, partitions: Mapping[str, Sequence[str]]) -> str:
+def digest_of(store: Store, name: str, partitions: Mapping[str, Sequence[str]]) -> str:
     """Return a hash of the rows of a release, of which each version names those of a partition."""
-    versions = [store.lake.versions(table, keys) for table, keys in partitions.items()]
-    named = [(one.table, one.partition, one.version) for some in versions for one in some]
+    named = [(one.table, one.partition, one.version) for one in _versions(store, name, partitions)]
     return hashlib.sha256(json.dumps(named).encode()).hexdigest()
 
 
-def _write_table(store: Store, out: ExportFolder, table: str, key: str, day: str) -> None:
-    (version,) = store.lake.versions(table, [key])
-    name = f"parquet/{table}/{day}.parquet" if day else f"parquet/{table}.parquet"
-    out.write_parquet(name, store.declaration(table).schema, map(read_parquet, version.paths()))
+def _versions(store: Store, name: str, partitions: Mapping[str, Sequence[str]]) -> list[Version]:
+    found = (release_versions(store, store.tables[table], name, keys) for table, keys in partitions.items())
+    return [version for versions in found for version in versions]

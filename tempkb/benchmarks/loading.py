@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from tempkb.benchmarks.export_folder import ExportFolder
-from tempkb.benchmarks.register import partitions_of_release
+from tempkb.benchmarks.register import release_files, release_versions
 from tempkb.benchmarks.releases import AnyRelease
 from tempkb.store.memory import asking, view_files
 from tempkb.store.quoting import parquet
@@ -72,12 +72,12 @@ def config_of_table(
     """
 
     def parts(store: Store, release: AnyRelease) -> Iterator[Part]:
-        versions = store.lake.versions(table.name, partitions_of_release(store.lake, table, release.name))
+        versions = release_versions(store, table, release.name)
         # A window is in one partition, so the others need not be read for it.
         for group in [[one] for one in versions] if window else [versions]:
             with asking() as connection:
                 for other in beside:
-                    view_files(connection, other.name, store.lake.files(other.name, [release.name]))
+                    view_files(connection, other.name, release_files(store, other, release.name))
                 yield from _parts_of(connection, table, group, split, window or "''")
 
     return Config(name, table.name, meaning, parts)

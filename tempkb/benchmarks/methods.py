@@ -85,7 +85,7 @@ class Step:
 
     Attributes:
         run: writes what is missing of them; its last argument has the options of a measurement, and is otherwise empty.
-        promises: the promises of its rows; a release that breaks one is withdrawn.
+        promises: the promises of its rows; of a release that breaks one nothing is kept.
         shows: returns the metadata of the tables for the UI, by table and label, from their versions.
     """
 

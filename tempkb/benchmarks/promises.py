@@ -10,34 +10,34 @@ from typing import Any
 
 import duckdb
 
-from tempkb.benchmarks.register import partitions_of_release
+from tempkb.benchmarks.register import release_versions
 from tempkb.benchmarks.samples import Sample
 from tempkb.errors import ContractError
 from tempkb.store import promises
-from tempkb.store.lake import Lake
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
+from tempkb.store.versions import Version
 
 
 @dataclass(frozen=True)
 class Promise(promises.Promise):
-    """A promise of a release; a breach that is no warning withdraws the release.
+    """A promise of a release; a release that breaks one, but for warnings, is not built.
 
     Attributes:
         may_fade: whether it compares with tables that may change after the release is built, such as texts that a
             later cleaner cleans again. It must hold when the release is built, and is a warning from then on.
         prepare: adds functions that the query needs to the connection.
-        sample: chooses the part of a large release to check, from the lake, the table and the release's name; None
+        sample: chooses the part of a large release to check, from the store, the table and the release's name; None
             if all rows are checked.
     """
 
     may_fade: bool = False
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None
-    sample: Callable[[Lake, Table, str], Sample | None] | None = None
+    sample: Callable[[Store, Table, str], Sample | None] | None = None
 
     def sample_of(self, store: Store, release: str) -> Sample | None:
         """Return the part of a release that is checked; None for all of it."""
-        return self.sample(store.lake, self.about, release) if self.sample else None
+        return self.sample(store, self.about, release) if self.sample else None
 
 
 def broken(
@@ -66,16 +66,16 @@ def _broken(
 ) -> list[tuple[Any, ...]]:
     sample = promise.sample_of(store, releases[0]) if promise.sample else None
 
-    def partitions(table: Table) -> list[str] | None:
+    def versions(table: Table) -> list[Version]:
         if table.family is not Family.RELEASE:
-            return None
-        found = [key for name in releases for key in partitions_of_release(store.lake, table, name)]
+            return store.lake.versions(table.name)
+        found = [one for name in releases for one in release_versions(store, table, name)]
         if sample and sample.windows is not None and table.partitioned_by != "release":
-            found = [key for key in found if key.removeprefix(f"{releases[0]}.") in sample.windows]
-        return [key for key in found if only is None or key in only]
+            found = [one for one in found if one.partition.removeprefix(f"{releases[0]}.") in sample.windows]
+        return [one for one in found if only is None or one.partition in only]
 
     narrowed = sample.narrowed if sample else {}
-    return promises.broken(store, promise.query, promise.tables, partitions, promise.prepare, narrowed)
+    return promises.broken(store, promise.query, promise.tables, versions, promise.prepare, narrowed)
 
 
 def require(

@@ -9,7 +9,6 @@ from tempkb.benchmarks.methods import Rows, Shows, Versions
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.samples import Sample
 from tempkb.prompts import Prompt
-from tempkb.store.lake import Lake
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -41,7 +40,7 @@ def are_current(store: Store, prompts: Version | None) -> bool:
     return True
 
 
-def ids_of_texts(prompts: Table, sample: Callable[[Lake, Table, str], Sample | None]) -> Promise:
+def ids_of_texts(prompts: Table, sample: Callable[[Store, Table, str], Sample | None]) -> Promise:
     """Return the promise that prompts have the ids of their texts, which is checked for some of them."""
     return Promise(
         "ids_are_those_of_the_texts",

@@ -1,225 +1,56 @@
-"""The register of a home's releases: one JSON file per release, which is written before anything is built.
+"""The register of a home's releases: one file per release, with what was asked and, once it is built, its versions.
 
-An entry has the requested release and, in `built`, the state that was last built
-completely, so that a failed run can restore the entry. `held` names the versions that
-belong to that state, so that rows of a killed run can be distinguished from them.
-
-The row of a built release in a table of releases (`*_releases`), whose bytes are checked, is the truth
-about its design: an entry that differs from it is refused, and written again from it.
+An entry is written before anything is built. The list of versions is written last, in one step, and does not change
+unless the release is extended, or something is added to it. Whoever reads a release takes what the list names,
+whatever `CURRENT` says. The file ends with its own checksum, so that nothing is built or read by an altered entry.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tempkb.errors import ContractError, DesignError
+from tempkb.errors import ContractError, DesignError, StoredDamageError
 from tempkb.settings import Home
-from tempkb.store.files import replace_whole
-from tempkb.store.lake import POINTER, Lake, is_slug
+from tempkb.store.files import read_summed, write_summed
+from tempkb.store.lake import Lake, is_slug
 from tempkb.store.locks import LockTimeoutError, Patience, locked
-from tempkb.store.memory import asking
-from tempkb.store.owned import own
-from tempkb.store.quoting import parquet
+from tempkb.store.owned import own, real_folders
+from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version
 
-# What only one program at a time may do with a release: a command, or a step of a run.
-COMMAND, STEP = "command", "step"
+Place = tuple[str, str]
+"""A table and a partition."""
 LOOK = 2.0  # seconds to wait for others who hold a lock only to see whether a program is at work
-_BUILT, _HELD = "built", "held"
-_TABLES = "*_releases"
 _OF_WINDOW = re.compile(r"\.(?:\d{4}-\d\d-\d\d|future)")
 _WINDOW_AT_END = re.compile(rf"{_OF_WINDOW.pattern}$")
+_HELD: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the register says of a release.
+
+    Attributes:
+        asked: benchmark, name, preset, design, and what else its benchmark notes.
+        built: what was asked when it was last built completely; None if it never was.
+        versions: the versions that were built then, and what was added to them, by table and partition.
+    """
+
+    asked: Mapping[str, Any]
+    built: Mapping[str, Any] | None = None
+    versions: Mapping[Place, str] = field(default_factory=dict)
 
 
 def partition_of(release: str, cut: date) -> str:
     """Return the partition of a release and cut in the lake."""
     return f"{release}.{cut:%Y-%m-%d}"
-
-
-def write_entry(home: Home, benchmark: str, name: str, requested: Mapping[str, Any]) -> None:
-    """Write the entry of a requested release; the record of what was built of it before is kept."""
-    before = _read(home, name) if is_registered(home, name) else {_BUILT: None}
-    kept = {key: before[key] for key in (_BUILT, _HELD) if key in before}
-    _write(home, name, {"benchmark": benchmark, "name": name, **requested, **kept})
-
-
-def mark_built(home: Home, name: str, held: Mapping[tuple[str, str], str]) -> None:
-    """Record that the requested release is built.
-
-    Args:
-        held: the versions that belong to it, by table and partition, such as `tempel_mentions demo.2022-01-01`.
-
-    Raises:
-        DesignError: the release was removed from the register while it was built.
-    """
-    if not is_registered(home, name):
-        raise DesignError(
-            f"release {name!r}: was removed while it was being built, so nothing of it is kept; type the same again"
-        )
-    entry = _read(home, name)
-    places = {" ".join(place): held[place] for place in sorted(held)}
-    _write(home, name, {**_requested(entry), _BUILT: _requested(entry), _HELD: places})
-
-
-def held_places(home: Home, name: str) -> dict[tuple[str, str], str]:
-    """Return the versions that belong to the state that was last built, by table and partition; none if none was."""
-    held: dict[str, str] = _read(home, name)[_HELD] if was_built(home, name) else {}
-    return {(table, partition): version for place, version in held.items() for table, partition in [place.split(" ")]}
-
-
-@contextmanager
-def alone(home: Home, name: str, what: str, patience: Patience | None = None) -> Iterator[None]:
-    """Hold the lock for a command or a step of a release.
-
-    Args:
-        what: `COMMAND` or `STEP`; a command has steps.
-        patience: how long to wait for another program; None for as long as it takes.
-
-    Raises:
-        DesignError: another program still holds the lock.
-    """
-    path = entry_path(home, name)
-    own(home.path, path.parent)
-    try:
-        with locked(path.with_name(f".{name}.{what}.lock"), patience):
-            yield
-    except LockTimeoutError:
-        raise DesignError(
-            f"release {name!r}: is being built by another program; wait for it, then type the same again"
-        ) from None
-
-
-def is_at_work(home: Home, name: str) -> bool:
-    """Return whether a program is building or removing a release at this moment."""
-    try:
-        with alone(home, name, COMMAND, Patience(0)), alone(home, name, STEP, Patience(0)):
-            return False
-    except DesignError:
-        return True
-
-
-def unfinished_releases(home: Home) -> list[str]:
-    """Return the names of the releases that are not built completely, sorted.
-
-    Entries that cannot be read are not included; see `unreadable_entries`.
-    """
-    unreadable = unreadable_entries(home)
-    return [name for name in release_names(home) if name not in unreadable and not is_built(home, name)]
-
-
-def unreadable_entries(home: Home) -> dict[str, str]:
-    """Return why entries cannot be read, in words, by the release's name."""
-    found = {}
-    for name in release_names(home):
-        try:
-            _read(home, name)
-        except DesignError as error:
-            found[name] = str(error)
-    return found
-
-
-def is_built(home: Home, name: str) -> bool:
-    """Return whether a release is built as requested."""
-    entry = _read(home, name)
-    return bool(entry[_BUILT] == _requested(entry))
-
-
-def require_built(home: Home, name: str) -> None:
-    """Refuse a release that is not finished.
-
-    Raises:
-        DesignError: there is no such release, or a run of it was killed or is still at work.
-    """
-    if not is_built(home, name):
-        raise DesignError(
-            f"release {name!r}: is not finished, since a run of it was killed or is still at work; finish it: "
-            f"tempkb release finish {name}"
-        )
-
-
-def require_whole(home: Home, lake: Lake, name: str) -> None:
-    """Refuse a release that is not finished, or has lost a partition to damage.
-
-    Raises:
-        DesignError: there is no such release, or it is not complete.
-    """
-    require_built(home, name)
-    absent = [f"{table} {partition}" for table, partition, _ in absent_of_release(home, lake, name)]
-    if absent:
-        raise DesignError(
-            f"release {name!r}: found no {', '.join(absent)}, which belonged to it when it was built, since it was "
-            f"damaged or removed; build it again: tempkb release finish {name}"
-        )
-
-
-def was_built(home: Home, name: str) -> bool:
-    """Return whether a release was ever built completely, even if more was requested later."""
-    return is_registered(home, name) and _read(home, name)[_BUILT] is not None
-
-
-def built_entry(home: Home, name: str) -> dict[str, Any] | None:
-    """Return the entry of a release as it was last built completely; None if it never was."""
-    built: dict[str, Any] | None = _read(home, name)[_BUILT] if is_registered(home, name) else None
-    return built
-
-
-def take_back(home: Home, name: str) -> bool:
-    """Restore an entry to what was last built. If nothing was built, remove the entry and return False."""
-    built = built_entry(home, name)
-    if built is None:
-        strike(home, name)
-        return False
-    entry = _read(home, name)
-    _write(home, name, {**built, **{key: entry[key] for key in (_BUILT, _HELD) if key in entry}})
-    return True
-
-
-def read_entry(home: Home, benchmark: str, name: str) -> dict[str, Any]:
-    """Return the entry of a release of a benchmark.
-
-    Raises:
-        DesignError: there is no such release, or it is a release of another benchmark.
-    """
-    entry = _read(home, name)
-    if entry["benchmark"] != benchmark:
-        raise DesignError(f"release {name!r}: is one of {entry['benchmark']}; expected one of {benchmark}")
-    return entry
-
-
-def benchmark_of(home: Home, name: str) -> str:
-    """Return the name of a release's benchmark.
-
-    Raises:
-        DesignError: there is no such release.
-    """
-    return str(_read(home, name)["benchmark"])
-
-
-def strike(home: Home, name: str) -> None:
-    """Remove a release from the register."""
-    own(home.path, entry_path(home, name)).unlink(missing_ok=True)
-
-
-def is_registered(home: Home, name: str) -> bool:
-    """Return whether a release of that name is in the register."""
-    return entry_path(home, name).exists()
-
-
-def release_names(home: Home) -> list[str]:
-    """Return the names of all releases of a home, sorted: of those with an entry, and of those with a row."""
-    rows = home.lake.glob(f"{_TABLES}/*/{POINTER}")
-    return sorted({path.stem for path in (home.path / "releases").glob("*.json")} | {path.parent.name for path in rows})
-
-
-def releases_of(home: Home, benchmark: str) -> list[str]:
-    """Return the names of the releases of a benchmark, sorted, without entries that cannot be read."""
-    readable = sorted(set(release_names(home)) - unreadable_entries(home).keys())
-    return [name for name in readable if benchmark_of(home, name) == benchmark]
 
 
 def entry_path(home: Home, name: str) -> Path:
@@ -236,41 +67,272 @@ def entry_path(home: Home, name: str) -> Path:
     return home.path / "releases" / f"{name}.json"
 
 
-def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
-    """Return a release's partitions of a table: one with its name, or one for each of its windows or cuts."""
-    if table.partitioned_by == "release":
-        return [name] if lake.current(table.name, name) else []
-    return keys_of_release(lake.partitions(table.name), table, name)
-
-
-def need_version(home: Home, table: Table, name: str, cut: date) -> Version:
-    """Return the current version of a release's table at a cut.
+def entry_of(home: Home, name: str) -> Entry:
+    """Return the entry of a release.
 
     Raises:
-        ContractError: there is none; the message says whether it was lost to damage, removed, or never built.
+        DesignError: there is no such release, or its entry is missing or was altered.
     """
-    lake, partition = Lake(home.lake), partition_of(name, cut)
-    version, fault = lake.examine(table.name, partition)
-    if version is not None and fault is None:
-        return version
-    if fault is not None or partition in lake.lost(table.name):
-        why = f"was lost to damage; build it again: tempkb release finish {name}"
-    elif is_at_work(home, name) or name not in release_names(home):
-        why = "was removed meanwhile, or is being removed or built; wait for that, then type the same again"
+    path = entry_path(home, name)
+    said = read_summed(path)
+    if said is not None and said["name"] == name:
+        versions = {(table, key): one for table, keys in said["versions"].items() for key, one in keys.items()}
+        asked = {key: value for key, value in said.items() if key not in ("built", "versions")}
+        return Entry(asked, said["built"], versions)
+    if path.exists():
+        found, first = "other content than tempkb wrote", f"rm {shlex.quote(str(path))} and "
+    elif name in release_names(home):
+        found, first = "no such file, though tables of the release are there", ""
     else:
-        why = f"is not built; build it: tempkb release finish {name}"
+        raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
+    raise DesignError(
+        f"release {name!r}: {path}: found {found}; expected its entry. Put a good copy of it back, or make the release "
+        f"again: {first}the commands that made it, with --name {name}; or remove it: tempkb rm --release {name}"
+    )
+
+
+def entry_if_any(home: Home, name: str) -> Entry:
+    """Return the entry of a release; of a name that is not in the register an empty one."""
+    return entry_of(home, name) if is_registered(home, name) else Entry({})
+
+
+def write_entry(home: Home, benchmark: str, name: str, requested: Mapping[str, Any]) -> None:
+    """Write down what is asked of a release; what was built of it before is kept."""
+    before = entry_if_any(home, name)
+    _write(home, Entry({"benchmark": benchmark, "name": name, **requested}, before.built, before.versions))
+
+
+def mark_built(store: Store, name: str) -> None:
+    """List the present versions of a release, as those of what is asked.
+
+    What was listed and is lost stays listed, so that it is missed until it is made again.
+    """
+    entry = entry_of(store.home, name)
+    _write(store.home, Entry(entry.asked, entry.asked, {**entry.versions, **_current(store, name)}))
+
+
+def as_listed(store: Store, name: str) -> str:
+    """Let entry and lake be as the list of a release says; without a list nothing of it stays.
+
+    Returns:
+        A sentence about what there is of the release.
+    """
+    with alone(store.home, name):
+        entry = entry_if_any(store.home, name)
+        for place in sorted({*places_of_release(store, name), *entry.versions}):
+            _point(store.lake, place, entry.versions.get(place, ""))
+        # The entry goes last: rows without one would be taken for those of a release whose entry is lost.
+        if entry.built is None:
+            strike(store.home, name)
+            return f"Nothing was kept of release {name!r}"
+        if entry.asked != entry.built:
+            _write(store.home, Entry(entry.built, entry.built, entry.versions))
+        if lost := lost_parts(store, name):
+            return (
+                f"Release {name!r} stays as it was, without {', '.join(map(' '.join, lost))}, lost to damage; build "
+                f"that again: tempkb release finish {name}"
+            )
+        return f"Release {name!r} stays exactly as it was"
+
+
+def _point(lake: Lake, place: Place, listed: str) -> None:
+    """Make a listed version the current one of a partition; without a whole one the partition is removed."""
+    now, fault = lake.examine(*place)
+    if listed == (now.version if now is not None else fault.version if fault is not None else ""):
+        return
+    version = lake.version(*place, listed) if listed else None
+    with suppress(StoredDamageError):
+        if version is not None:
+            version.paths()
+            lake.restore(version)
+            return
+    lake.remove(*place)
+
+
+def strike(home: Home, name: str) -> None:
+    """Remove a release from the register."""
+    own(home.path, entry_path(home, name)).unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(home: Home, name: str, patience: Patience | None = None) -> Iterator[None]:
+    """Hold the lock of a release, as a command does and each step of a run; the steps of a command have it with that.
+
+    Args:
+        patience: how long to wait for another program; None for as long as it takes.
+
+    Raises:
+        DesignError: another program still holds the lock.
+    """
+    path = entry_path(home, name)
+    if path in _HELD.get():
+        yield
+        return
+    own(home.path, path.parent)
+    try:
+        with locked(path.with_name(f".{name}.lock"), patience):
+            before = _HELD.set(_HELD.get() | {path})
+            try:
+                yield
+            finally:
+                _HELD.reset(before)
+    except LockTimeoutError:
+        raise DesignError(
+            f"release {name!r}: is being built by another program; wait for it, then type the same again"
+        ) from None
+
+
+def is_at_work(home: Home, name: str) -> bool:
+    """Return whether a program is building or removing a release at this moment."""
+    try:
+        with alone(home, name, Patience(0)):
+            return False
+    except DesignError:
+        return True
+
+
+def is_registered(home: Home, name: str) -> bool:
+    """Return whether a release of that name is in the register."""
+    return entry_path(home, name).exists()
+
+
+def release_names(home: Home) -> list[str]:
+    """Return the names of all releases of a home, sorted: of those with an entry, and of those with a row."""
+    lake = Lake(home.lake)
+    rows = (key for table in home.lake.glob("*_releases") for key in lake.keys(table.name))
+    return sorted({path.stem for path in (home.path / "releases").glob("*.json")}.union(rows))
+
+
+def entries(home: Home) -> tuple[dict[str, Entry], dict[str, str]]:
+    """Return the entries of a home by the names of releases, sorted; and why others cannot be read, in words."""
+    readable, unreadable = {}, {}
+    for name in release_names(home):
+        try:
+            readable[name] = entry_of(home, name)
+        except DesignError as error:
+            unreadable[name] = str(error)
+    return readable, unreadable
+
+
+def releases_of(home: Home, benchmark: str) -> list[str]:
+    """Return the names of the releases of a benchmark, sorted, without entries that cannot be read."""
+    return [name for name, entry in entries(home)[0].items() if entry.asked["benchmark"] == benchmark]
+
+
+def unfinished_releases(store: Store) -> list[str]:
+    """Return the names of releases of which the lake has not what is asked, or not what the list says; sorted.
+
+    A kill leaves such. What is only lost makes no release unfinished; entries that cannot be read are not included.
+    """
+    found = []
+    for name, entry in entries(store.home)[0].items():
+        lost = lost_places(store, name)
+        whole = {place: version for place, version in entry.versions.items() if place not in lost}
+        if entry.asked != entry.built or _current(store, name) != whole:
+            found.append(name)
+    return found
+
+
+def read_entry(home: Home, benchmark: str, name: str) -> Mapping[str, Any]:
+    """Return what is asked of a release of a benchmark.
+
+    Raises:
+        DesignError: there is no such release, or it is a release of another benchmark.
+    """
+    asked = entry_of(home, name).asked
+    if asked["benchmark"] != benchmark:
+        raise DesignError(f"release {name!r}: is one of {asked['benchmark']}; expected one of {benchmark}")
+    return asked
+
+
+def is_built(home: Home, name: str) -> bool:
+    """Return whether a release is built as asked."""
+    entry = entry_of(home, name)
+    return entry.built == entry.asked
+
+
+def require_whole(store: Store, name: str) -> None:
+    """Refuse a release that is not finished, or has lost a partition to damage.
+
+    Raises:
+        DesignError: there is no such release, or it is not complete.
+    """
+    if not is_built(store.home, name):
+        raise DesignError(
+            f"release {name!r}: is not finished, since a run of it was killed or is still at work; finish it: "
+            f"tempkb release finish {name}"
+        )
+    if lost := lost_parts(store, name):
+        raise DesignError(
+            f"release {name!r}: found no {', '.join(map(' '.join, lost))}, which belonged to it when it was built, "
+            f"since it was damaged or removed; build it again: tempkb release finish {name}"
+        )
+
+
+def lost_places(store: Store, name: str) -> list[Place]:
+    """Return the tables and partitions of which no whole version is there that the list of a release names."""
+    versions = entry_if_any(store.home, name).versions
+    return [place for place, version in versions.items() if store.lake.version(*place, version) is None]
+
+
+def lost_parts(store: Store, name: str) -> list[Place]:
+    """Return those of `lost_places` that are built with the release; what was added to it has commands of its own."""
+    again = f"tempkb release finish {name}"
+    return [place for place in lost_places(store, name) if to_build_again(store.tables[place[0]], place[1]) == again]
+
+
+def release_versions(store: Store, table: Table, name: str, partitions: Collection[str] | None = None) -> list[Version]:
+    """Return a release's versions of a table, sorted by partition: those in its list, unless they are lost.
+
+    Of a release that this program builds, or that was never built, they are the current ones.
+
+    Args:
+        partitions: those of which versions are wanted; None for all of the release.
+    """
+    entry = entry_if_any(store.home, name)
+    if entry.built is None or entry_path(store.home, name) in _HELD.get():
+        keys = keys_of_release(store.lake.keys(table.name), table, name) if partitions is None else sorted(partitions)
+        return store.lake.versions(table.name, keys)
+    listed = {key: version for (one, key), version in sorted(entry.versions.items()) if one == table.name}
+    keys = [key for key in listed if partitions is None or key in partitions]
+    return [one for key in keys if (one := store.lake.version(table.name, key, listed[key])) is not None]
+
+
+def release_version(store: Store, table: Table, name: str, partition: str) -> Version | None:
+    """Return a release's version of a partition, as `release_versions` does; None if there is none, or it is lost."""
+    return next(iter(release_versions(store, table, name, [partition])), None)
+
+
+def release_files(store: Store, table: Table, name: str) -> list[Path]:
+    """Return the data files of a release's versions of a table."""
+    return [path for version in release_versions(store, table, name) for path in version.paths()]
+
+
+def need_version(store: Store, table: Table, name: str, cut: date) -> Version:
+    """Return the version of a release's table at a cut.
+
+    Raises:
+        ContractError: there is none.
+    """
+    partition = partition_of(name, cut)
+    version = release_version(store, table, name, partition)
+    if version is not None:
+        return version
+    is_lost = (table.name, partition) in entry_if_any(store.home, name).versions
+    what = "was lost to damage; build it again" if is_lost else "is not built; build it"
+    why = f"{what}: tempkb release finish {name}"
+    if is_at_work(store.home, name) or not is_registered(store.home, name):
+        why = "was removed meanwhile, or is being removed or built; wait for that, then type the same again"
     raise ContractError(f"{table.name} of {name} at {cut} {why}")
 
 
-def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
-    """Return the partitions of a release that were found damaged and are not built again yet."""
-    return keys_of_release(lake.lost(table.name), table, name)
-
-
-def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str, str]]:
-    """Return table, partition and version of everything that belongs to the last built state and is missing."""
-    held = held_places(home, name)
-    return [(table, key, version) for (table, key), version in held.items() if lake.current(table, key) is None]
+def frozen_versions(store: Store) -> set[tuple[str, str, str]]:
+    """Return table, partition and version of what releases list; of one whose entry cannot be read, of all there is."""
+    readable, unreadable = entries(store.home)
+    found = {(*place, version) for entry in readable.values() for place, version in entry.versions.items()}
+    for table, key in (place for name in unreadable for place in places_of_release(store, name)):
+        found |= {(table, key, folder.name) for folder in real_folders(store.lake.root / table / key)}
+    return found
 
 
 def to_build_again(table: Table, partition: str) -> str:
@@ -293,57 +355,24 @@ def keys_of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
     return [key for key in keys if key.startswith(name) and _OF_WINDOW.fullmatch(key[len(name) :])]
 
 
-def _requested(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if key not in (_BUILT, _HELD)}
+def places_of_release(store: Store, name: str) -> list[Place]:
+    """Return the partitions that carry a release's name, removed ones included, by table in the order of their keys."""
+    return [
+        (table.name, key)
+        for table in store.tables.values()
+        if table.family is Family.RELEASE
+        for key in keys_of_release((one.name for one in real_folders(store.lake.root / table.name)), table, name)
+    ]
 
 
-def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:
-    """Write an entry atomically."""
-    replace_whole(own(home.path, entry_path(home, name)), json.dumps(entry, indent=1).encode() + b"\n")
+def _current(store: Store, name: str) -> dict[Place, str]:
+    found = {place: store.lake.current(*place) for place in places_of_release(store, name)}
+    return {place: version.version for place, version in found.items() if version is not None}
 
 
-def told_by_table(home: Home, name: str) -> dict[str, Any] | None:
-    """Return the requested entry of a release as its row in a table of releases has it; None without a whole row."""
-    lake = Lake(home.lake)
-    versions = [version for one in home.lake.glob(_TABLES) if (version := lake.current(one.name, name)) is not None]
-    if not versions or versions[0].fault(sums=True) is not None:
-        return None
-    with asking() as memory:
-        found = memory.execute(f"FROM {parquet(versions[0].places())}")
-        row = dict(zip([column for column, *_ in found.description or ()], found.fetchone() or (), strict=True))
-    benchmark = row.get("benchmark", versions[0].table.removesuffix(_TABLES[1:]))
-    entry = {"benchmark": benchmark, "name": name, "preset": row["preset"], "design": json.loads(row["design"])}
-    if "n_base_cuts" in row:
-        entry |= {"added": [str(cut) for cut in row["cuts"][row["n_base_cuts"] :]], "made_from": row["made_from"] or ""}
-    return entry
-
-
-def _read(home: Home, name: str) -> dict[str, Any]:
-    path, told = entry_path(home, name), told_by_table(home, name)
-    if told is None and not path.exists():
-        raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
-    found = "another content than tempkb wrote"
-    try:
-        entry: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        if entry["name"] == name and isinstance(entry["benchmark"], str) and _agrees(entry, told or {}):
-            return entry
-    except FileNotFoundError:
-        found = "no such file"
-    except (ValueError, TypeError, KeyError, AttributeError):
-        pass
-    again = f"remove that file and type the command that made the release again, with --name {name}"
-    if told is not None:
-        again = f"write it again from the table of releases, which has its design: tempkb release finish {name}"
-    raise DesignError(f"release {name!r}: {path}: found {found}; {again}")
-
-
-def _agrees(entry: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
-    """Is a row as what an entry requests, or what was built by it? Either may lack fields of later designs."""
-    states = [one for one in (_requested(entry), entry[_BUILT]) if one is not None]
-    for state in states if told else ():
-        own, other = state["design"].items(), told["design"].items()
-        rest = told.keys() - {"design", "added"}
-        if not (own <= other or own >= other) or any(state.get(key, told[key]) != told[key] for key in rest):
-            return False
-    # An extension that was killed may have been written to the table already, or not yet.
-    return not told or told.get("added", []) in [state.get("added", []) for state in states]
+def _write(home: Home, entry: Entry) -> None:
+    tables: dict[str, dict[str, str]] = {}
+    for table, key in sorted(entry.versions):
+        tables.setdefault(table, {})[key] = entry.versions[table, key]
+    path = own(home.path, entry_path(home, entry.asked["name"]))
+    write_summed(path, {**entry.asked, "built": entry.built, "versions": tables})

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, Generic, Protocol, TypeVar
 
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.register import benchmark_of, is_registered, read_entry, release_names, write_entry
+from tempkb.benchmarks.register import entry_of, is_registered, read_entry, write_entry
 from tempkb.errors import DesignError
 from tempkb.settings import Home
 
@@ -75,8 +75,8 @@ def create(home: Home, benchmark: Benchmark, preset: str, design: Design, name: 
         DesignError: a release of another design or benchmark has this name.
     """
     name = name or default_name(benchmark.name, design)
-    if is_registered(home, name) or name in release_names(home):
-        if benchmark_of(home, name) != benchmark.name or load(home, benchmark, name).design != design:
+    if is_registered(home, name):
+        if entry_of(home, name).asked["benchmark"] != benchmark.name or load(home, benchmark, name).design != design:
             raise DesignError(f"release {name!r}: exists with another design; choose another --name")
         return load(home, benchmark, name)
     entry = {"name": name, "benchmark": benchmark.name, "preset": preset, "design": design.to_json()}

@@ -8,9 +8,9 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tempkb.benchmarks.register import partitions_of_release
-from tempkb.store.lake import Lake
+from tempkb.benchmarks.register import release_versions
 from tempkb.store.quoting import literal
+from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
 LARGE = 100_000
@@ -31,15 +31,16 @@ class Sample:
     windows: frozenset[str] | None = None
 
 
-def stretch_of_windows(lake: Lake, table: Table, release: str) -> Sample | None:
+def stretch_of_windows(store: Store, table: Table, release: str) -> Sample | None:
     """Choose adjacent windows of a release, and narrow its study to them; None if all of it is checked.
 
     The window before the first one is included, because the changes of a window follow from the answers of the window
     before. The view `releases` is narrowed, so that queries can use `study_from` and `study_to` as usual.
     """
     # Prompts about the future are in a partition of their own, which is behind all windows.
-    keys = sorted(key for key in partitions_of_release(lake, table, release) if not key.endswith(".future"))
-    n_judged = max(1, LARGE * len(keys) // max(_n_rows(lake, table, keys), 1))
+    versions = [one for one in release_versions(store, table, release) if not one.partition.endswith(".future")]
+    keys, n_rows = [one.partition for one in versions], sum(one.rows for one in versions)
+    n_judged = max(1, LARGE * len(keys) // max(n_rows, 1))
     if n_judged >= len(keys):
         return None
     days = [key.removeprefix(f"{release}.") for key in keys]
@@ -51,7 +52,7 @@ def stretch_of_windows(lake: Lake, table: Table, release: str) -> Sample | None:
     return Sample(description, {"releases": f"SELECT * REPLACE ({study}) FROM rows"}, frozenset(chosen))
 
 
-def chosen_by(column: str, thing: str, *names: str) -> Callable[[Lake, Table, str], Sample | None]:
+def chosen_by(column: str, thing: str, *names: str) -> Callable[[Store, Table, str], Sample | None]:
     """Return a function that chooses things of a release by a hash of their ids, or None if all are checked.
 
     Args:
@@ -60,18 +61,14 @@ def chosen_by(column: str, thing: str, *names: str) -> Callable[[Lake, Table, st
         names: views of the promise's query that have the column.
     """
 
-    def some_things(lake: Lake, table: Table, release: str) -> Sample | None:
-        one_in = _n_rows(lake, table, partitions_of_release(lake, table, release)) // LARGE
+    def some_things(store: Store, table: Table, release: str) -> Sample | None:
+        one_in = sum(one.rows for one in release_versions(store, table, release)) // LARGE
         if one_in < 2:
             return None
         narrowed = f"SELECT * FROM rows WHERE hash({column}) % {one_in} = {_chance(release) % one_in}"
         return Sample(f"one {thing} in {one_in}, chosen by hash", dict.fromkeys(names, narrowed))
 
     return some_things
-
-
-def _n_rows(lake: Lake, table: Table, keys: list[str]) -> int:
-    return sum(version.rows for version in lake.versions(table.name, keys))
 
 
 def _chance(release: str) -> int:

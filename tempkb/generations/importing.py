@@ -21,7 +21,7 @@ from msgspec.json import Decoder
 from tempkb.benchmarks.benchmark import Benchmark, benchmark_named
 from tempkb.benchmarks.exporting import digest_of
 from tempkb.benchmarks.lm_eval import Output, asked_of, parts_of
-from tempkb.benchmarks.register import benchmark_of, release_names, require_whole
+from tempkb.benchmarks.register import entry_of, release_names, require_whole
 from tempkb.benchmarks.releases import load
 from tempkb.errors import SettingsError
 from tempkb.generations.kind import SAID
@@ -183,10 +183,10 @@ def _find(store: Store, benchmarks: Sequence[Benchmark], name: str, tasks: Mappi
     if name not in there:
         file = min(task.file for task in tasks.values())
         raise SettingsError(f"{file}: release {name!r}: no such release; there: {', '.join(there) or 'none'}")
-    require_whole(store.home, store.lake, name)
-    benchmark = benchmark_named(benchmarks, benchmark_of(store.home, name))
+    require_whole(store, name)
+    benchmark = benchmark_named(benchmarks, entry_of(store.home, name).asked["benchmark"])
     release, methods = load(store.home, benchmark, name), benchmark.loaded()
-    digest = digest_of(store, methods.partitions(release))
+    digest = digest_of(store, release.name, methods.partitions(release))
     for one in methods.lm_eval:
         for part, _, rows in parts_of(store, release, digest, one):
             if part in tasks:

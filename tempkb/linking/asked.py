@@ -4,7 +4,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.benchmarks.reading import Part, united
-from tempkb.benchmarks.register import benchmark_of, is_registered
+from tempkb.benchmarks.register import entry_if_any
 from tempkb.settings import Home
 
 LINKED: dict[str, tuple[Benchmark, Linkable]] = {
@@ -17,7 +17,7 @@ FIRST, DEFAULT = next(iter(LINKED.values()))
 
 def linkable_of(home: Home, release: str) -> Linkable:
     """Return what the benchmark of a release brings; of a name that no release has, what the first one does."""
-    name = benchmark_of(home, release) if is_registered(home, release) else FIRST.name
+    name = entry_if_any(home, release).asked.get("benchmark", FIRST.name)
     return LINKED.get(name, (FIRST, DEFAULT))[1]
 
 

@@ -51,7 +51,7 @@ def of_release(store: Store, release: str, cut: date, page_ids: Integers | None 
     Raises:
         ContractError: the release has no digests of its entities' texts.
     """
-    version = need_version(store.home, linkable_of(store.home, release).texts, release, cut)
+    version = need_version(store, linkable_of(store.home, release).texts, release, cut)
     inputs = {f"{version.table} {version.partition}": version.version}
     return Candidates(cut, tuple(version.paths()), release, page_ids, inputs)
 

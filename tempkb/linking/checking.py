@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.register import release_version
 from tempkb.errors import ModelError
 from tempkb.linking.asked import linkable_of
 from tempkb.linking.known import known_linkers
@@ -151,9 +152,9 @@ def _with_release(store: Store, subject: Subject) -> Iterator[tuple[Version, Ver
     for version in _versions(store, LINKING_SCORES, subject):
         _, release, cut, pool = parts_of(version.partition)
         tables = linkable_of(store.home, release)
-        mentions = store.lake.current(tables.mentions.name, f"{release}.{cut}")
+        mentions = release_version(store, tables.mentions, release, f"{release}.{cut}")
         # Pools are chosen from the candidates of the mentions' own snapshot, but for those that a day names.
-        entities = [store.lake.current(tables.entities.name, f"{release}.{day}") for day in (pool, cut)]
+        entities = [release_version(store, tables.entities, release, f"{release}.{day}") for day in (pool, cut)]
         if mentions is not None:
             yield version, mentions, next((one for one in entities if one is not None), None)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tempkb.benchmarks.register import built_entry, releases_of
+from tempkb.benchmarks.register import entry_of, releases_of
 from tempkb.errors import SettingsError
 from tempkb.linking.asked import LINKED
 from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, parts_of
@@ -159,7 +159,7 @@ def _mend(store: Store, row: Row) -> str:
     trained = row["cut"]
     for benchmark, linkable in LINKED.values():
         for name in releases_of(store.home, benchmark.name):
-            entry = built_entry(store.home, name)
+            entry = entry_of(store.home, name).built
             cuts = sorted(linkable.loaded().snapshots(entry).cuts) if entry is not None else []
             pools = [cut for cut in cuts[:-1] if trained is None or cut >= trained]
             if pools:

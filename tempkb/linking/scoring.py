@@ -18,7 +18,7 @@ import pyarrow as pa
 from tempkb.benchmarks.linkable.methods import Snapshots
 from tempkb.benchmarks.linkable.pools import Pool, page_ids_of, pool_of
 from tempkb.benchmarks.linkable.sentences import mention_sentence
-from tempkb.benchmarks.register import built_entry, need_version, releases_of
+from tempkb.benchmarks.register import entry_of, need_version, releases_of
 from tempkb.errors import SettingsError
 from tempkb.linking.asked import LINKED
 from tempkb.linking.bm25 import Bm25, index_of
@@ -225,7 +225,7 @@ class _Run:
             name: linkable.loaded().snapshots(entry)
             for benchmark, linkable in LINKED.values()
             for name in releases_of(home, benchmark.name)
-            if (entry := built_entry(home, name)) is not None
+            if (entry := entry_of(home, name).built) is not None
         }
         if odd := [name for name in self._request.releases if name not in there]:
             raise SettingsError(
@@ -246,7 +246,7 @@ class _Run:
 
     def _target(self, release: Snapshots, cut: date, name: str) -> _Target:
         pool = pool_of(self._store, release, cut, name, self._request.subset, self._log)
-        mentions = need_version(self._store.home, release.tables.mentions, release.name, cut)
+        mentions = need_version(self._store, release.tables.mentions, release.name, cut)
         # The texts are an input of each linker, since the similarity of the first candidates follows from them.
         inputs = {
             f"{mentions.table} {mentions.partition}": mentions.version,

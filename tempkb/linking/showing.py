@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tempkb.benchmarks.plots import plot_means
+from tempkb.benchmarks.register import release_version
 from tempkb.linking.asked import linkable_of
 from tempkb.linking.tables import LINKING_SCORES, N_TOP, parts_of
 from tempkb.store.memory import asking
@@ -35,11 +36,10 @@ def sample(store: Store, partition: str) -> pa.Table:
     _, release, cut, pool = parts_of(partition)
     tables = linkable_of(store.home, release)
     scores = store.lake.files(LINKING_SCORES.name, [partition])
-    mentions = store.lake.files(tables.mentions.name, [f"{release}.{cut}"])
     # A pool is named by the day of the snapshot whose candidates it has, unless it is of the mentions' own.
-    known = store.lake.partitions(tables.entities.name)
-    titled = [key for key in (f"{release}.{pool}", f"{release}.{cut}") if key in known][:1]
-    entities = store.lake.files(tables.entities.name, titled)
+    places = [(tables.mentions, cut), (tables.entities, pool), (tables.entities, cut)]
+    found = (release_version(store, table, release, f"{release}.{day}") for table, day in places)
+    mentions, entities, *_ = (version.paths() for version in found if version is not None)
     with asking() as memory:
         return memory.sql(
             f"""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import read_entry, releases_of, was_built
+from tempkb.benchmarks.register import entry_of, read_entry, releases_of
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.errors import SettingsError
@@ -97,7 +97,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     for name in names:
         require_linker(store, name)
     # Before anything is written: without a release a run would end well, having linked nothing.
-    if not any(was_built(store.home, release) for release in releases_of(store.home, TEMPEL.name)):
+    if not any(entry_of(store.home, one).built for one in releases_of(store.home, TEMPEL.name)):
         raise SettingsError(
             f"linker score: found no release of TempEL that is built in {store.home.path}; expected one, whose "
             "mentions are linked; make one, such as: tempkb release tempel 2022-01-01,2023-01-01 --preset small"

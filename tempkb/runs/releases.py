@@ -1,4 +1,4 @@
-"""Runs that make releases: written down first, built whole, or taken back."""
+"""Runs that make releases: written down first, built whole, or left as they were."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,29 +6,23 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark, Measurement, benchmark_named
+from tempkb.benchmarks.building import begin, is_whole
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.register import (
-    COMMAND,
     LOOK,
     alone,
-    benchmark_of,
-    built_entry,
-    entry_path,
-    held_places,
+    as_listed,
+    entry_if_any,
+    entry_of,
     is_registered,
-    lost_of_release,
     require_whole,
-    strike,
-    told_by_table,
 )
-from tempkb.benchmarks.releases import AnyRelease, create, keep, load
-from tempkb.benchmarks.withdrawal import finish, withdraw_unbuilt
+from tempkb.benchmarks.releases import AnyRelease, create, load
 from tempkb.errors import DesignError
 from tempkb.runs.jobs import Summary, Task, past_damage
-from tempkb.settings import Home, load_home
+from tempkb.settings import Home
 from tempkb.store.locks import Patience
-from tempkb.store.store import Store
 
 
 def make(benchmark: Benchmark, name: str, asked: Mapping[str, Any]) -> tuple[AnyRelease, Summary]:
@@ -60,7 +54,7 @@ def act(name: str, action: str, asked: Mapping[str, Any]) -> tuple[AnyRelease, S
     benchmark = _benchmark_among(store.home, name, able)
     release = benchmark.loaded().acts[action](store, load(store.home, benchmark, name), asked)
     if release.name != name:
-        require_whole(store.home, store.lake, name)
+        require_whole(store, name)
     return release, build(benchmark, release)
 
 
@@ -68,31 +62,11 @@ def finish_release(name: str) -> Summary:
     """Build what a release lacks, whatever it is of, as it was asked for.
 
     Raises:
-        DesignError: there is none of that name, or another program builds it.
+        DesignError: there is none of that name, its entry is missing or altered, or another program builds it.
     """
     store = open_store()
-    restored = _restore(store, name)
     benchmark = _benchmark_among(store.home, name, BENCHMARKS)
-    summary = build(benchmark, load(store.home, benchmark, name))
-    summary.notes[:0] = restored
-    return summary
-
-
-def _restore(store: Store, name: str) -> list[str]:
-    """Write the entry of a release again from its row in the table of releases, unless it is as that says."""
-    try:
-        benchmark_of(store.home, name)
-        return []
-    except DesignError:
-        told = told_by_table(store.home, name)
-        if told is None:
-            raise
-    with alone(store.home, name, COMMAND, Patience(LOOK)):
-        # What a kill leaves behind this is a row without an entry, which is found again.
-        strike(store.home, name)
-        keep(store.home, benchmark_named(BENCHMARKS, told["benchmark"]).loaded().read_entry(told))
-        finish(store, name)
-    return [f"{entry_path(store.home, name)} was written again from the table of releases"]
+    return build(benchmark, load(store.home, benchmark, name))
 
 
 def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any]) -> Summary:
@@ -103,7 +77,7 @@ def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any
     """
     store = open_store()
     _benchmark_among(store.home, name, [one for one in BENCHMARKS if measurement in one.measurements])
-    require_whole(store.home, store.lake, name)
+    require_whole(store, name)
     return Task(measurement.job, measurement.table.name).run({name: asked})
 
 
@@ -125,7 +99,7 @@ def export(name: str, folder: Path, asked: Mapping[str, Any]) -> Path:
 
 
 def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
-    """Build a release, or what it lacks.
+    """Build a release, or what it lacks; the summary names what is not as before though nothing was added.
 
     Args:
         release: as it is to be; it is written down first, since the run reads it.
@@ -133,9 +107,38 @@ def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
     Raises:
         DesignError: another program builds it at this moment.
     """
-    home = load_home()
-    with alone(home, release.name, COMMAND, Patience(LOOK)):
-        return _build(home, benchmark, release)
+    store, name = open_store(), release.name
+
+    def is_left(name: str, _is_whole: bool = True) -> bool:
+        """Undo what is not whole, where no step could do so; is the release registered still?"""
+        as_listed(store, name)
+        return is_registered(store.home, name)
+
+    def work() -> Summary:
+        if is_whole(store, benchmark.loaded(), release):
+            return Summary()
+        # In each round, since a round that fails leaves no entry of a new release.
+        begin(store, release)
+        try:
+            return Task(benchmark.job, is_kept=is_left).run({name: {}})
+        finally:
+            is_left(name)
+
+    with alone(store.home, name, Patience(LOOK)):
+        before = entry_if_any(store.home, name)
+        summary = past_damage(work)
+        now = entry_if_any(store.home, name)
+    for (table, partition), version in sorted(before.versions.items()):
+        # A table with one partition for a release changes with every snapshot that is added.
+        may_differ = now.built != before.built and store.tables[table].partitioned_by == "release"
+        if now.versions[table, partition] != version and not may_differ:
+            summary.notes.append(
+                f"built again, but not as it was: {table} {partition} was version {version} and is "
+                f"{now.versions[table, partition]} now. If that is not only another form of the file, its sources have "
+                f"changed since; to have all of the release from one state: tempkb rm --release {name}, then make it "
+                "anew"
+            )
+    return summary
 
 
 def _benchmark_among(home: Home, name: str, able: Sequence[Benchmark], how: str = "") -> Benchmark:
@@ -144,48 +147,8 @@ def _benchmark_among(home: Home, name: str, able: Sequence[Benchmark], how: str 
     Raises:
         DesignError: there is no release of that name, or it is of another benchmark.
     """
-    benchmark = benchmark_named(BENCHMARKS, benchmark_of(home, name))
+    benchmark = benchmark_named(BENCHMARKS, entry_of(home, name).asked["benchmark"])
     if benchmark not in able:
         expected = " or ".join(one.title for one in able)
         raise DesignError(f"release {name!r}: is one of {benchmark.title}; expected one of {expected}{how}")
     return benchmark
-
-
-def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
-    """Build what a release lacks, damaged partitions included; the summary names those that differ from before."""
-    store, name = open_store(), release.name
-    asked = built_entry(home, name)
-    lost: set[tuple[str, str]] = set()
-    before = held_places(home, name)
-
-    def work() -> Summary:
-        for table in store.tables.values():
-            for key in lost_of_release(store.lake, table, name):
-                lost.add((table.name, key))
-                before.setdefault((table.name, key), "")
-        # In each round, since a round that fails withdraws the entry.
-        keep(home, release)
-        return Task(benchmark.job, is_kept=_is_kept).run({name: {}})
-
-    summary = past_damage(work)
-    is_grown = built_entry(home, name) != asked
-    for (table_name, partition), version in sorted(before.items()):
-        now = store.lake.current(table_name, partition)
-        # A table with one partition for a release changes with every snapshot that is added.
-        may_differ = is_grown and store.tables[table_name].partitioned_by == "release"
-        if now is not None and now.version == version and (table_name, partition) in lost:
-            summary.notes.append(f"built again as it was: {table_name} {partition}")
-        elif now is not None and now.version != version and not may_differ:
-            summary.notes.append(
-                f"built again, but not as it was: {table_name} {partition} was version {version or 'unknown'} and is "
-                f"{now.version} now. If that is not only another form of the file, its sources have changed since; to "
-                f"have all of the release from one state: tempkb rm --release {name}, then make it anew"
-            )
-    return summary
-
-
-def _is_kept(name: str, is_whole: bool) -> bool:
-    """Withdraw of a release what no step began; a step that fails withdraws what it wrote. Is it registered still?"""
-    if not is_whole:
-        withdraw_unbuilt(open_store(), name)
-    return is_registered(load_home(), name)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.prompting import Prompting, Way
-from tempkb.benchmarks.register import is_built, partitions_of_release, releases_of, require_whole
+from tempkb.benchmarks.register import is_built, release_versions, releases_of, require_whole
 from tempkb.errors import SettingsError
 from tempkb.models.names import Family
 from tempkb.scores.kinds import Kind
@@ -95,13 +95,12 @@ class Wanted:
 def prompts_mark(store: Store, benchmarks: Sequence[Benchmark]) -> str:
     """Return a hash of the prompts of all releases that are built, which changes when one grows; empty without any."""
     versions = [
-        (name, key, version.version)
+        (name, version.partition, version.version)
         for one in benchmarks
         if one.prompting is not None
         for name in releases_of(store.home, one.name)
         if is_built(store.home, name)
-        for key in partitions_of_release(store.lake, one.prompting.table, name)
-        if (version := store.lake.current(one.prompting.table.name, key)) is not None
+        for version in release_versions(store, one.prompting.table, name)
     ]
     return hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:24] if versions else ""
 
@@ -160,7 +159,7 @@ def _of_names(kind: Kind, store: Store, benchmarks: Sequence[Benchmark], request
             raise SettingsError(
                 f"{kind.command}: found the release {name!r}; expected a release that has prompts: {there}"
             )
-        require_whole(store.home, store.lake, name)
+        require_whole(store, name)
     if not request.releases:
         return known
     return {benchmark: [name for name in names if name in request.releases] for benchmark, names in known.items()}
@@ -172,10 +171,10 @@ def _versions(store: Store, prompting: Prompting, release: str, log: Log) -> tup
     if not is_built(store.home, release):
         log(f"release {release}: is not finished, so its prompts are left out; finish it: {finish}")
         return ()
-    partitions = partitions_of_release(store.lake, prompting.table, release)
-    if not partitions:
+    versions = release_versions(store, prompting.table, release)
+    if not versions:
         log(f"release {release}: has no prompts, since they were lost to damage; add them: {finish}")
-    return tuple(store.lake.versions(prompting.table.name, partitions))
+    return tuple(versions)
 
 
 def _condition(prompting: Prompting, way: Way, request: AskRequest) -> str:

@@ -8,7 +8,7 @@ import click
 
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.register import COMMAND, LOOK, alone
+from tempkb.benchmarks.register import LOOK, alone
 from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_linker, of_model, of_release, of_windows, remove
 from tempkb.runs.jobs import forget_partitions
@@ -51,7 +51,7 @@ def remove_what(
         return
     with contextlib.ExitStack() as stack:
         for name in removal.releases:
-            stack.enter_context(alone(store.home, name, COMMAND, Patience(LOOK)))
+            stack.enter_context(alone(store.home, name, Patience(LOOK)))
         releases = dict.fromkeys((one.partition_set for one in BENCHMARKS), removal.releases)
         named = {"dumps": dump, "models": model, "linkers": linker}
         own = {key: [name] if name else [] for key, name in named.items()}

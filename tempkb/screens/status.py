@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import is_at_work, unfinished_releases, unreadable_entries
+from tempkb.benchmarks.register import entries, is_at_work, unfinished_releases
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.dumps.tables import NAMESPACES
 from tempkb.engine.steps import Look
@@ -114,7 +114,7 @@ def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Se
             f"a build that did not finish left {counted(n_bytes, 'byte')} of finished items; the same build continues "
             "with them; to remove them: tempkb gc"
         )
-    _print_releases(home)
+    _print_releases(store)
     is_served = _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     read = {one.partition for name in (NAMESPACES.name, FACTS.name) for one in versions[name]}
     if home.dagster.exists() and (is_served or any(dump.dump_id not in read for dump in dumps)):
@@ -186,12 +186,12 @@ def _counted(tables: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({counted(n, 'partition')})" for name, n in sorted(tables.items()))
 
 
-def _print_releases(home: Home) -> None:
+def _print_releases(store: Store) -> None:
     """Print what is wrong with releases: unreadable entries, and those not finished."""
-    for reason in unreadable_entries(home).values():
+    for reason in entries(store.home)[1].values():
         say(reason)
-    for name in unfinished_releases(home):
-        if is_at_work(home, name):
+    for name in unfinished_releases(store):
+        if is_at_work(store.home, name):
             say(f"release {name} is being built")
         else:
             say(

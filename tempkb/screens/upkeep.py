@@ -3,6 +3,7 @@
 import shlex
 
 from tempkb.api import open_store
+from tempkb.benchmarks.register import frozen_versions
 from tempkb.dumps.retention import empty_bin
 from tempkb.errors import SettingsError
 from tempkb.screens.again import command_for
@@ -41,7 +42,7 @@ def collect_garbage() -> None:
         SettingsError: there is no home.
     """
     store = _existing()
-    removed, n_young = store.collect_garbage()
+    removed, n_young = store.collect_garbage(frozen_versions(store))
     empty_bin(store.home.dumps)
     _tell_lost(store)
     tell_strangers(store)

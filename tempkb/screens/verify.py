@@ -12,13 +12,12 @@ from pathlib import Path
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import (
-    absent_of_release,
+    entries,
+    entry_of,
     is_at_work,
-    lost_of_release,
-    partitions_of_release,
-    release_names,
+    lost_places,
+    places_of_release,
     unfinished_releases,
-    unreadable_entries,
 )
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.tables import DUMP_FILES
@@ -44,7 +43,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.owned import LinkError
 from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Fault, Version
 from tempkb.windows import parse_day, stretches, window_of_key
 from tempkb.wording import counted
@@ -88,23 +87,25 @@ def print_verification(tables: Sequence[str], since: str) -> None:
     passed = {place for places in unfinished.values() for place in places}
     with progress.on_terminal():
         verified = _verify_lake(store, chosen, day)
-        lines = [f"{fault}. {_how(store, fault.table, fault.partition)}" for fault in verified.faults]
+        told: dict[Family, list[str]] = {family: [] for family in Family}
+        for fault in verified.faults:
+            told[store.tables[fault.table].family].append(f"{fault}. {_how(store, fault.table, fault.partition)}")
         passed |= {(fault.table, fault.partition) for fault in verified.faults}
         if day is None:
-            lines += _lacking_texts(store, verified)
-            lines += _pointers(store, chosen)
-        lines += _verify_database(store, chosen, verified, passed)
-        lines += _verify_linkers(store, verified)
+            told[Family.WINDOW] += [*_lacking_texts(store, verified), *_pointers(store, chosen)]
+        shown = _verify_database(store, chosen, verified, passed)
+        told[Family.LINKER][:0] = _verify_linkers(store, verified)
         if day is None:
-            lines += _verify_said(store, chosen, passed)
+            told[Family.MODEL][:0] = _verify_said(store, chosen, passed)
         dumps = VerifiedDumps()
         store.require_own_record(one for whole in verified.whole.values() for one in whole)
         if not tables and day is None:
-            lines += [fault for fault in [copy_fault(store.home.path)] if fault]
-            lines += [str(LinkError(path)) for path in store.lake.strangers() if path.is_symlink()]
-            lines += _verify_releases(store, unfinished, passed)
+            told[Family.RELEASE][:0] = _verify_releases(store, unfinished, passed)
             dumps = _verify_dumps(store)
-            lines += dumps.faults
+            links = [str(LinkError(path)) for path in store.lake.strangers() if path.is_symlink()]
+            told[Family.DUMP][:0] = [*filter(None, [copy_fault(store.home.path)]), *links, *dumps.faults]
+        # Typed in this order, each finds whole what it is made from.
+        lines = [line for family in Family for line in told[family]] + shown
     for line in lines:
         # As people paste them, whether or not an environment is active.
         say(line, program())
@@ -153,18 +154,11 @@ def _pointers(store: Store, tables: Sequence[str]) -> list[str]:
 
 
 def _unfinished(store: Store) -> dict[str, list[tuple[str, str]]]:
-    """Releases that are not finished, with the tables and partitions that they have, have lost, or had before."""
+    """Releases that are not finished, with the tables and partitions that they have, or had before."""
     return {
-        name: sorted(
-            {(table.name, key) for table in store.tables.values() for key in _keys_of_release(store.lake, table, name)}
-            | {(table, key) for table, key, _ in absent_of_release(store.home, store.lake, name)}
-        )
-        for name in unfinished_releases(store.home)
+        name: sorted({*places_of_release(store, name), *entry_of(store.home, name).versions})
+        for name in unfinished_releases(store)
     }
-
-
-def _keys_of_release(lake: Lake, table: Table, name: str) -> list[str]:
-    return [*partitions_of_release(lake, table, name), *lost_of_release(lake, table, name)]
 
 
 def _lacking_texts(store: Store, verified: _Verified) -> list[str]:
@@ -237,31 +231,26 @@ def _verify_releases(
 ) -> list[str]:
     """Entries of the register that cannot be read, releases that are not finished, and missing partitions of others."""
     named = passed | {(table, key) for table in store.tables for key in store.lake.lost(table)}
-    unreadable = unreadable_entries(store.home)
+    readable, unreadable = entries(store.home)
     lines = list(unreadable.values())
-    for name in release_names(store.home):
-        if name in unreadable:
-            continue
-        if name in unfinished:
-            # A release that is being built is not a fault.
-            if not is_at_work(store.home, name):
-                lines.append(_not_finished(store.lake, name, unfinished[name]))
-            continue
+    for name, entry in readable.items():
+        # A release that is being built is not a fault.
+        if name in unfinished and not is_at_work(store.home, name):
+            lines.append(_not_finished(store.lake, name, unfinished[name]))
         lines += [
-            f"release {name}: found no {table} {key}; expected its version {version}. Build it again: "
-            f"tempkb release finish {name}"
-            for table, key, version in absent_of_release(store.home, store.lake, name)
-            if (table, key) not in named
+            f"release {name}: found no {table} {key}; expected its version {entry.versions[table, key]}. Build it "
+            f"again: {command_for(store, table, key)}"
+            for table, key in lost_places(store, name)
+            if name not in unfinished and (table, key) not in named
         ]
     return lines
 
 
 def _not_finished(lake: Lake, name: str, places: Sequence[tuple[str, str]]) -> str:
-    n_built = sum(lake.current(table, key) is not None for table, key in places)
-    lack = ", ".join(f"{table} {key}" for table, key in places if lake.current(table, key) is None)
+    n_built = sum(lake.current(*place) is not None for place in places)
     return (
         f"release {name}: not finished, since a run of it was killed: {counted(n_built, 'partition')} of it "
-        f"{'is' if n_built == 1 else 'are'} built{f', and {lack} lost' if lack else ''}; expected all of it. "
+        f"{'is' if n_built == 1 else 'are'} built; expected all of it. "
         f"Finish it: tempkb release finish {name}"
     )
 

@@ -6,8 +6,11 @@ looked up, checksums before its files are read, once per process.
 
 import errno
 import hashlib
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 NO_ROOM = errno.ENOSPC, errno.EDQUOT
 
@@ -73,6 +76,27 @@ def replace_whole(path: Path, data: bytes) -> None:
         draft.unlink(missing_ok=True)
         raise
     sync(path.parent)
+
+
+def write_summed(path: Path, said: Mapping[str, Any]) -> None:
+    """Write a small JSON file in one step, with its own checksum in the last line."""
+    body = json.dumps(said, indent=1, ensure_ascii=False).encode()
+    replace_whole(path, body.removesuffix(b"\n}") + _last_line(body))
+
+
+def read_summed(path: Path) -> dict[str, Any] | None:
+    """Return what `write_summed` has written; None if the file is missing, or not as it was written."""
+    try:
+        written = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    size = len(_last_line(b""))
+    body, line = written[:-size] + b"\n}", written[-size:]
+    return json.loads(body) if line == _last_line(body) else None
+
+
+def _last_line(body: bytes) -> bytes:
+    return b',\n "sum": "' + hashlib.sha256(body).hexdigest().encode() + b'"\n}\n'
 
 
 def sync(path: Path) -> None:

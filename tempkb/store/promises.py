@@ -12,6 +12,7 @@ import duckdb
 from tempkb.store.memory import asking, in_memory, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.store.versions import Version
 from tempkb.windows import window_of_key
 
 _EXAMPLES = 5
@@ -102,12 +103,11 @@ class Promise:
             found = self.finds(store, subject)
             return None if found is None else list(found)
 
-        def partitions(table: Table) -> list[str] | None:
-            if subject.partitions is None or table.partitioned_by != self.about.partitioned_by:
-                return None
-            return [key for key in store.lake.partitions(table.name) if key in subject.partitions]
+        def versions(table: Table) -> list[Version]:
+            is_all = subject.partitions is None or table.partitioned_by != self.about.partitioned_by
+            return [one for one in store.lake.versions(table.name) if is_all or subject.has(one.partition)]
 
-        return broken(store, self.query, self.tables, partitions)
+        return broken(store, self.query, self.tables, versions)
 
 
 def no_empty_window_between(table: Table) -> Promise:
@@ -140,7 +140,7 @@ def broken(
     store: Store,
     query: str,
     tables: Mapping[str, Table],
-    partitions: Callable[[Table], Sequence[str] | None] = lambda _table: None,
+    versions: Callable[[Table], Sequence[Version]] | None = None,
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     narrowed: Mapping[str, str] | None = None,
 ) -> list[tuple[Any, ...]]:
@@ -152,11 +152,12 @@ def broken(
     Args:
         query: SQL that returns the broken rows.
         tables: by the names that the query uses.
-        partitions: the partitions of a table to check; None: all.
+        versions: those of a table that are checked; None: all current ones.
         narrowed: SQL that selects from `rows`, all rows of a table, those that the query sees; by the names that the
             query uses.
     """
-    files = {name: store.lake.files(table.name, partitions(table)) for name, table in tables.items()}
+    chosen = versions or (lambda table: store.lake.versions(table.name))
+    files = {name: [path for one in chosen(table) for path in one.paths()] for name, table in tables.items()}
     if not all(files.values()):
         return []
     known = prepare, _digest(query, narrowed or {}, files)

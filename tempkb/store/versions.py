@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import StoredDamageError
-from tempkb.store.files import replace_whole, size_fault, sum_fault, sum_of
+from tempkb.store.files import read_summed, size_fault, sum_fault, sum_of, write_summed
 from tempkb.store.locks import locked
 from tempkb.store.memory import has_columns_of
 from tempkb.store.owned import LinkError, own
@@ -208,8 +208,7 @@ def describe(version: Version) -> None:
     """Write the description of a version into its folder, in one step."""
     said = asdict(version)
     del said["folder"]
-    body = json.dumps(said, indent=1, ensure_ascii=False).encode()
-    replace_whole(version.folder / DESCRIPTION, body.removesuffix(b"\n}") + _last_line(body))
+    write_summed(version.folder / DESCRIPTION, said)
 
 
 def read_version(folder: Path) -> Version | None:
@@ -220,27 +219,19 @@ def read_version(folder: Path) -> Version | None:
         seen = (state.st_size, state.st_mtime_ns, state.st_ino)
         known = _READ.get(folder)
         if known is None or known[0] != seen:
-            known = _READ[folder] = seen, _parsed(path.read_bytes(), folder)
+            known = _READ[folder] = seen, _parsed(read_summed(path), folder)
     except (FileNotFoundError, NotADirectoryError):
         return None
     return known[1]
 
 
-def _parsed(written: bytes, folder: Path) -> Version | None:
-    """Read a description, and compare it with the checksum at its end."""
-    size = len(_last_line(b""))
-    body, line = written[:-size] + b"\n}", written[-size:]
-    if line != _last_line(body):
+def _parsed(said: dict[str, Any] | None, folder: Path) -> Version | None:
+    """Return what a description says; None if it is of another folder."""
+    if said is None:
         return None
-    said = json.loads(body)
     is_of_folder = (said["table"], said["partition"], said["version"]) == (*folder.parts[-3:-1], folder.name)
     if not is_of_folder or not all(PART.fullmatch(one["name"]) for one in said["files"]):
         return None
     said |= {"files": tuple(DataFile(**one) for one in said["files"]), "exclusions": tuple(said["exclusions"])}
     said |= {"filled_by": tuple(said["filled_by"]), "damage": Fault(**said["damage"]) if said["damage"] else None}
     return Version(**said, folder=folder)
-
-
-def _last_line(body: bytes) -> bytes:
-    """Return the last line of a description, with the checksum of the description without this line."""
-    return b',\n "sum": "' + hashlib.sha256(body).hexdigest().encode() + b'"\n}\n'

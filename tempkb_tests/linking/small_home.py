@@ -11,7 +11,7 @@ import pyarrow as pa
 import torch
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import mark_built
+from tempkb.benchmarks.register import alone, mark_built
 from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
@@ -97,25 +97,26 @@ def small_home(folder, monkeypatch):
 def write_release(store, name, cuts):
     """Write a release with the mentions of some snapshots, and their candidates."""
     release = create(store.home, TEMPEL, "small", make_design("small", cuts, {}), name)
-    keep(store.home, release)
-    for cut in cuts:
-        entities = [
-            {
-                "release": name,
-                "cut": cut,
-                "page_id": page,
-                "title": TITLES[page],
-                "revision_id": revision,
-                "revision_timestamp": datetime(own.year, own.month, 5, tzinfo=UTC),
-                "n_words": 4,
-            }
-            for page, (revision, own, _) in sorted(TEXTS[cut].items())
-        ]
-        write(store, TEMPEL_ENTITIES, f"{name}.{cut}", entities)
-        mentions = [mention_row(*one) | {"release": name} for one in MENTIONS if one[0] == cut]
-        write(store, TEMPEL_MENTIONS, f"{name}.{cut}", mentions)
-        write_entity_texts(store, release, cut)
-    mark_built(store.home, name, {})
+    with alone(store.home, name):
+        keep(store.home, release)
+        for cut in cuts:
+            entities = [
+                {
+                    "release": name,
+                    "cut": cut,
+                    "page_id": page,
+                    "title": TITLES[page],
+                    "revision_id": revision,
+                    "revision_timestamp": datetime(own.year, own.month, 5, tzinfo=UTC),
+                    "n_words": 4,
+                }
+                for page, (revision, own, _) in sorted(TEXTS[cut].items())
+            ]
+            write(store, TEMPEL_ENTITIES, f"{name}.{cut}", entities)
+            mentions = [mention_row(*one) | {"release": name} for one in MENTIONS if one[0] == cut]
+            write(store, TEMPEL_MENTIONS, f"{name}.{cut}", mentions)
+            write_entity_texts(store, release, cut)
+        mark_built(store, name)
 
 
 def mention_row(cut, subset, target, anchor, start, category, words):

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.linkable import pools
-from tempkb.benchmarks.register import COMMAND, alone, write_entry
+from tempkb.benchmarks.register import write_entry
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ContractError, ModelError, SettingsError
 from tempkb.linking import scoring, vectors
@@ -20,7 +20,7 @@ from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
 from tempkb.removal import of_release, remove
 from tempkb.screens.again import command_for
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import LockTimeoutError
+from tempkb.store.locks import LockTimeoutError, locked
 from tempkb.store.promises import Subject
 from tempkb.store.said import read_said
 from tempkb.store.store import read_files
@@ -91,12 +91,11 @@ def test_ranks_among_the_candidates_of_the_own_snapshot(store, encoder):
 
 def test_a_release_that_is_removed_meanwhile_is_not_called_damaged(store, encoder, monkeypatch):
     """Another program has asked for the same removal, and is somewhere in it."""
-    place = f"r.{A}"
-    store.lake.remove(TEMPEL_MENTIONS.name, place)
-    with pytest.raises(ContractError, match=f"tempel_mentions of r at {A} is not built; build it: tempkb release fin"):
+    delete_file(store, TEMPEL_MENTIONS, A)
+    with pytest.raises(ContractError, match=f"tempel_mentions of r at {A} was lost to damage; build it again: tempkb"):
         link(store)
     with (
-        alone(store.home, "r", COMMAND),
+        locked(store.home.path / "releases" / ".r.lock"),
         pytest.raises(ContractError, match="of r at 2022-01-01 was removed meanwhile"),
     ):
         link(store)
@@ -116,6 +115,20 @@ def test_a_table_of_a_release_that_is_damaged_is_called_lost(store, encoder):
     cut_off(store.lake.current(TEMPEL_MENTIONS.name, f"r.{A}").places()[0])
     with pytest.raises(ContractError, match="was lost to damage; build it again: tempkb release finish r"):
         link(store)
+
+
+def delete_file(store, table, cut):
+    """Delete the file of a release's table."""
+    store.lake.current(table.name, f"r.{cut}").places()[0].unlink()
+
+
+def test_what_a_release_lists_is_linked_whatever_is_current(store, encoder):
+    link(store)
+    before = scores(store, A)
+    store.lake.remove(TEMPEL_MENTIONS.name, f"r.{A}")
+    store.write(TEMPEL_ENTITIES, f"r.{A}", [TEMPEL_ENTITIES.schema.empty_table()], Provenance())
+    link(store)
+    assert scores(store, A) == before
 
 
 def test_similarity_of_the_first_candidates(store, encoder):
@@ -532,16 +545,15 @@ def test_what_is_not_there_is_said(store, encoder):
         SettingsError, match="found the snapshot 2024-01-01; expected one that a release of TempEL has; "
     ):
         link(store, cuts=(A, date(2024, 1, 1)))
-    store.lake.remove(ENTITY_TEXTS.name, f"r.{B}")
+    delete_file(store, ENTITY_TEXTS, B)
     with pytest.raises(
-        ContractError, match=f"entity_texts of r at {B} is not built; build it: tempkb release finish r"
+        ContractError, match=f"entity_texts of r at {B} was lost to damage; build it again: tempkb release finish r"
     ):
         link(store)
-    store.lake.remove(TEMPEL_ENTITIES.name, f"r.{B}")
-    with pytest.raises(ContractError, match=f"tempel_entities of r at {B} is not built"):
+    delete_file(store, TEMPEL_ENTITIES, B)
+    with pytest.raises(ContractError, match=f"tempel_entities of r at {B} was lost to damage"):
         link(store, pools=("fixed-2",))
-    entry = {"benchmark": "tempel", "name": "unbuilt", "built": None}
-    write_entry(store.home, "tempel", "unbuilt", entry)
+    write_entry(store.home, "tempel", "unbuilt", {})
     with pytest.raises(SettingsError, match="found the release 'unbuilt'"):
         link(store, releases=("unbuilt",))
 

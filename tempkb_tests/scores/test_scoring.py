@@ -365,8 +365,8 @@ def test_models_that_cannot_be_used_are_refused(store):
 def test_a_release_without_prompts_is_named_with_what_to_do(store, add):
     name = add(store, "t5")
     (made,) = {row["release"] for row in store.read("fact_releases").to_pylist()}
-    for key in store.lake.partitions("dynamic_templama_prompts"):
-        store.lake.remove("dynamic_templama_prompts", key)
+    for path in store.lake.files("dynamic_templama_prompts"):
+        path.unlink()
     lines = []
     assert ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of({}), lines.append) == []
     assert any(f"tempkb release finish {made}" in line for line in lines)

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import COMMAND, alone, mark_built
+from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
@@ -19,6 +19,7 @@ from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
+from tempkb.store.locks import locked
 
 
 def test_a_release_that_is_not_finished_is_named_with_what_to_type(home_folder, capsys):
@@ -32,16 +33,16 @@ def test_a_release_that_is_not_finished_is_named_with_what_to_type(home_folder, 
         f"TEMPKB_HOME={home_folder} tempkb release finish mine, or remove it: "
         f"TEMPKB_HOME={home_folder} tempkb rm --release mine"
     ) in said
-    with alone(home, "mine", COMMAND):
+    with locked(home_folder / "releases" / ".mine.lock"):
         print_status()
     assert "release mine is being built" in capsys.readouterr().out
     refused = CliRunner().invoke(main, ["release", "export", "mine", str(home_folder / "exports")])
     assert refused.exit_code == 1
     assert "release 'mine': is not finished" in refused.output
-    with mock.patch.object(release_runs, "_build", return_value=Summary()) as build:
+    with mock.patch.object(release_runs, "build", return_value=Summary()) as build:
         done = CliRunner().invoke(main, ["release", "finish", "mine"])
     assert (done.exit_code, done.output) == (0, "release mine is built.\n")
-    assert build.call_args.args[1:] == (TEMPEL, asked)
+    assert build.call_args.args == (TEMPEL, asked)
 
 
 def test_verify_names_a_release_whose_run_was_killed_and_not_each_partition_of_it(home_folder, capsys):
@@ -58,16 +59,16 @@ def test_verify_names_a_release_whose_run_was_killed_and_not_each_partition_of_i
     ]
     for table, key in places:
         store.write(store.tables[table], key, [store.tables[table].schema.empty_table()], Provenance({}, {}))
-    mark_built(home, "whole", {})
+    mark_built(store, "whole")
     with pytest.raises(SystemExit):
         print_verification([], "")
     said = capsys.readouterr().out.splitlines()
-    assert said[-2] == (
+    (line,) = [one for one in said if "mine" in one]
+    assert line == (
         "release mine: not finished, since a run of it was killed: 2 partitions of it are built; expected all of "
         f"it. Finish it: TEMPKB_HOME={home_folder} {program()} release finish mine"
     )
-    assert not [line for line in said[:-2] if "mine" in line]
     assert len([line for line in said if "whole.2022-01-01: found no rows" in line]) == 2
-    with alone(home, "mine", COMMAND), pytest.raises(SystemExit):
+    with locked(home_folder / "releases" / ".mine.lock"), pytest.raises(SystemExit):
         print_verification([], "")
     assert "mine" not in capsys.readouterr().out, "nobody knows yet how its run ends"

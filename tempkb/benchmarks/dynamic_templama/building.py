@@ -17,6 +17,7 @@ from tempkb.benchmarks.fact_queries.building import read_release
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
+from tempkb.benchmarks.register import release_version
 from tempkb.errors import ContractError, SettingsError
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, view_files
@@ -74,7 +75,7 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
         SettingsError: the tokenizer cannot be read.
         ContractError: the release is not built.
     """
-    spells = store.lake.current(FACT_SPELLS.name, release.name)
+    spells = release_version(store, FACT_SPELLS, release.name, release.name)
     if spells is None:
         raise ContractError(f"release {release.name!r}: is not built; build it first: tempkb release ...")
     try:

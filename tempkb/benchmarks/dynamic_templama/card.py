@@ -3,18 +3,18 @@
 from tempkb.benchmarks.card import texts_beside
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES
 from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.register import partitions_of_release
+from tempkb.benchmarks.register import release_files
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 
 
 def changes_in_words(store: Store, release: Release) -> str:
     """Return the card's text about changes; empty if a release has none."""
-    partitions = partitions_of_release(store.lake, DYNAMIC_TEMPLAMA_CHANGES, release.name)
-    if not partitions:
+    files = release_files(store, DYNAMIC_TEMPLAMA_CHANGES, release.name)
+    if not files:
         return ""
     with asking() as connection:
-        view_files(connection, "changes", store.lake.files(DYNAMIC_TEMPLAMA_CHANGES.name, partitions))
+        view_files(connection, "changes", files)
         counted = connection.execute(
             "SELECT change, coalesce(role, ''), count(*) FROM changes GROUP BY ALL ORDER BY ALL"
         ).fetchall()

@@ -54,7 +54,7 @@ _NO_DEFINITION = "no definition that is a whole sentence"
 def write_release(store: Store, release: Release, log: Log, warn: Log) -> None:
     """Write the tables of a release, unless they are written.
 
-    The caller withdraws the release if this fails, or if a promise is broken.
+    The caller undoes what was written if this fails, or if a promise is broken.
 
     Raises:
         DesignError: the design does not fit the home, or no item is left.

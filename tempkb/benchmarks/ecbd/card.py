@@ -5,18 +5,20 @@ from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_RELEASES, TABLES
 from tempkb.benchmarks.ecbd.views import CATEGORIES, DATA_STATISTICS, ORIGIN_YEARS
 from tempkb.benchmarks.methods import Options
+from tempkb.benchmarks.register import release_files, release_versions
 from tempkb.store.materialise import markdown
 from tempkb.store.memory import asking, view_files
+from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 
 
 def card_of(store: Store, release: Release, _options: Options) -> Card:
     """Return the card of a release that is built."""
-    (row,) = plain_rows(store.read(ECBD_RELEASES.name, release=release.name))
+    (row,) = plain_rows(read_parquet(release_files(store, ECBD_RELEASES, release.name)))
     with asking() as connection:
         for table in TABLES:
-            view_files(connection, table.name, store.lake.files(table.name, [release.name]))
+            view_files(connection, table.name, release_files(store, table, release.name))
         n_items, n_entities, n_popular = connection.execute(
             "SELECT count(*), count(DISTINCT page_id) FILTER (WHERE subset = 'odie'), "
             f"count(DISTINCT page_id) FILTER (WHERE subset = 'popular') FROM {ECBD_CLOZE.name}"
@@ -39,7 +41,7 @@ def card_of(store: Store, release: Release, _options: Options) -> Card:
         )
     return card_beside(
         __file__,
-        store.lake.versions(ECBD_CLOZE.name, [release.name]),
+        release_versions(store, ECBD_CLOZE, release.name),
         **row,
         n_items=n_items,
         n_entities=n_entities,

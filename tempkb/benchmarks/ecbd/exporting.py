@@ -12,6 +12,7 @@ from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.spans import NP, RANDOM
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, TABLES
 from tempkb.benchmarks.export_folder import ExportFolder
+from tempkb.benchmarks.register import release_versions
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
@@ -25,7 +26,7 @@ Row = dict[str, Any]
 
 def write_files(store: Store, release: Release, out: ExportFolder, _options: Mapping[str, Any]) -> None:
     """Write the files of the released layouts: items with nine fields, and with the fields of the follow-up paper."""
-    built = {table.name: version for table in TABLES for version in store.lake.versions(table.name, [release.name])}
+    built = {table.name: version for table in TABLES for version in release_versions(store, table, release.name)}
     for year in _years(built[ECBD_CLOZE.name]):
         for kind in (NP, RANDOM):
             for split in SPLITS:

@@ -41,6 +41,7 @@ from tempkb.benchmarks.methods import (
     Versions,
 )
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
+from tempkb.benchmarks.register import release_files
 from tempkb.benchmarks.sources import newest_cut, newest_wikidata
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -185,7 +186,7 @@ _PROMPTS_STEP = Step(
 def _spans(variant: str, store: Store, release: Release) -> pa.Table:
     """The spans that causal models are asked for in a variant: those that something precedes."""
     with asking() as connection:
-        view_files(connection, "prompts", store.lake.files(ECBD_PROMPTS.name, [release.name]))
+        view_files(connection, "prompts", release_files(store, ECBD_PROMPTS, release.name))
         return connection.sql(
             """
             SELECT '' AS date, item_id, cluster_id AS subject_id, split, [prompt_id] AS prompt_ids, left_context,

@@ -6,8 +6,9 @@ from tempkb.benchmarks.card import Card, card_beside, texts_beside
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.methods import Options
-from tempkb.benchmarks.register import partitions_of_release
+from tempkb.benchmarks.register import release_files, release_versions
 from tempkb.store.memory import asking, view_files
+from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -23,17 +24,16 @@ def card_of(
     """Return a function that makes the card of a release."""
 
     def card(store: Store, release: Release, _options: Options) -> Card:
-        (row,) = plain_rows(store.read(FACT_RELEASES.name, release=release.name))
-        partitions = partitions_of_release(store.lake, queries, release.name)
+        (row,) = plain_rows(read_parquet(release_files(store, FACT_RELEASES, release.name)))
         with asking() as connection:
-            view_files(connection, "queries", store.lake.files(queries.name, partitions))
+            view_files(connection, "queries", release_files(store, queries, release.name))
             counted = connection.execute(
                 "SELECT relation, count(DISTINCT subject_id), count(*) FROM queries GROUP BY relation ORDER BY relation"
             ).fetchall()
         design = release.design
         return card_beside(
             __file__,
-            store.lake.versions(FACT_SPELLS.name, [release.name]),
+            release_versions(store, FACT_SPELLS, release.name),
             **row,
             title=title,
             dump_id=design.dump_id,

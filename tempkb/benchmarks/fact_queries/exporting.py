@@ -15,7 +15,7 @@ from tempkb.benchmarks.fact_queries.records import most_answers, records_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.loading import Config, Part, config_of_table
-from tempkb.benchmarks.register import partitions_of_release
+from tempkb.benchmarks.register import release_files, release_versions
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
@@ -27,7 +27,7 @@ def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mappi
     """Return a function that writes the files of the released layout: one per split, with one query per line."""
 
     def write(store: Store, release: Release, out: ExportFolder, _options: Mapping[str, Any]) -> None:
-        versions = store.lake.versions(queries.name, partitions_of_release(store.lake, queries, release.name))
+        versions = release_versions(store, queries, release.name)
         # The released files have no aliases; in a preset of ours every answer has them, since tables have equal rows.
         is_uniform = release.preset != "paper"
         for split in SPLITS:
@@ -86,8 +86,7 @@ def _query_rows(
 
 def _statements_of_answers(connection: duckdb.DuckDBPyConnection, store: Store, release: Release) -> dict[str, int]:
     """The number of statements about each answer in the dump from which a release was made."""
-    (spells,) = store.lake.versions(FACT_SPELLS.name, [release.name])
-    view_files(connection, "spells", spells.paths())
+    view_files(connection, "spells", release_files(store, FACT_SPELLS, release.name))
     return dict(connection.execute("SELECT DISTINCT object_id, object_statements FROM spells").fetchall())
 
 

@@ -109,7 +109,7 @@ def prompts_step(
     Args:
         sources: tables from which the prompts are made, besides subjects, spells and queries. They include what the
             step before writes, so that this one is the last: with several last steps, one would continue after another
-            has withdrawn the release.
+            has failed.
         further: writes prompts that belong to no window.
     """
     prompts = tables.prompts

@@ -11,7 +11,7 @@ from tempkb.benchmarks.fact_queries.reading import answers_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.prompting import Prompting
-from tempkb.benchmarks.register import partitions_of_release
+from tempkb.benchmarks.register import release_files
 from tempkb.prompts import QUESTION_ID
 from tempkb.store.memory import asking, view_files
 from tempkb.store.quoting import literal
@@ -75,10 +75,9 @@ def _cloze(tables: Tables, prompting: Prompting, store: Store, release: Release)
     """The queries that causal models complete, each with all names that are right in its window."""
     way, answers = prompting.answered["causal"], answers_of(tables.queries)
     variants = ", ".join(map(literal, way.variants))
-    queries = partitions_of_release(store.lake, tables.queries, release.name)
     entities = store.lake.files(WIKIDATA_ENTITIES.name, [release.design.dump_id])
     with asking() as connection:
-        view_files(connection, tables.queries.name, store.lake.files(tables.queries.name, queries))
+        view_files(connection, tables.queries.name, release_files(store, tables.queries, release.name))
         view_files(connection, WIKIDATA_ENTITIES.name, entities, WIKIDATA_ENTITIES.schema)
         _view_prompts(store, tables, release, connection)
         return connection.sql(
@@ -97,5 +96,4 @@ def _cloze(tables: Tables, prompting: Prompting, store: Store, release: Release)
 
 
 def _view_prompts(store: Store, tables: Tables, release: Release, connection: duckdb.DuckDBPyConnection) -> None:
-    keys = partitions_of_release(store.lake, tables.prompts, release.name)
-    view_files(connection, "prompts", store.lake.files(tables.prompts.name, keys))
+    view_files(connection, "prompts", release_files(store, tables.prompts, release.name))

@@ -25,6 +25,7 @@ from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import Log
 from tempkb.benchmarks.prompt_steps import are_current
+from tempkb.benchmarks.register import release_version
 from tempkb.errors import ContractError
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import in_memory, spilling_to, view_files
@@ -278,7 +279,7 @@ class _Builder:
         return [Exclusion(reason, n, example) for reason, n, example in found if n]
 
     def _need(self, table: Table, partition: str) -> Version:
-        version = self.store.lake.current(table.name, partition)
+        version = release_version(self.store, table, self.release.name, partition)
         if version is None:
             raise ContractError(f"{table.name} of {partition} is not built; build the release again")
         return version

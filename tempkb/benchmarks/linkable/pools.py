@@ -74,14 +74,14 @@ def pool_of(store: Store, release: Snapshots, cut: date, pool: str, subset: str,
             f"pool {pool}: is no snapshot of release {release.name}; expected own, fixed-N, or one of "
             f"{', '.join(map(str, release.cuts))}"
         )
-    return Pool(pool, of, None, _inputs([need_version(store.home, release.tables.entities, release.name, of)]))
+    return Pool(pool, of, None, _inputs([need_version(store, release.tables.entities, release.name, of)]))
 
 
 def page_ids_of(store: Store, release: Snapshots, pool: Pool) -> Integers:
     """Return the page_ids of a pool, ascending."""
     if pool.page_ids is not None:
         return pool.page_ids
-    files = parquet(need_version(store.home, release.tables.entities, release.name, pool.cut).paths())
+    files = parquet(need_version(store, release.tables.entities, release.name, pool.cut).paths())
     with asking() as memory:
         return _column(memory.execute(f"SELECT page_id FROM {files} ORDER BY page_id"))
 
@@ -91,8 +91,8 @@ def _fixed(store: Store, release: Snapshots, cut: date, pool: str, wanted: int, 
 
     If there are too few of them at a snapshot, the pools of all snapshots are as small as that one's.
     """
-    entities = tuple(need_version(store.home, release.tables.entities, release.name, one) for one in release.cuts)
-    mentions = tuple(need_version(store.home, release.tables.mentions, release.name, one) for one in release.cuts)
+    entities = tuple(need_version(store, release.tables.entities, release.name, one) for one in release.cuts)
+    mentions = tuple(need_version(store, release.tables.mentions, release.name, one) for one in release.cuts)
     choice = _choice(entities, mentions, release.seed, subset)
     n = min(wanted, choice.n_most)
     if n < wanted:

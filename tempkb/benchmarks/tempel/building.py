@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tempkb.benchmarks.register import partition_of
+from tempkb.benchmarks.register import need_version, partition_of, release_version
 from tempkb.benchmarks.source_files import files_of, with_files
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
@@ -77,7 +77,7 @@ class Written:
 def write_release(store: Store, release: Release, log: Log) -> Written:
     """Write the missing cuts of a release: the base cuts together, each added cut by itself.
 
-    The caller withdraws what was written if this fails, or if a promise is broken.
+    The caller undoes what was written if this fails, or if a promise is broken.
 
     Raises:
         DesignError: the design does not fit the home, or the data does not suffice for it.
@@ -191,12 +191,12 @@ class _Builder:
         for cut in cuts:
             if not self._has_rows(cut, self.release.made_from):
                 raise DesignError(f"{self.release.made_from}: snapshot {cut} is not built, so it cannot be balanced")
-        source = read_plan(self.store.lake, self.release.made_from, cuts)
+        source = read_plan(self.store, self.release.made_from, cuts)
         plan = balance(source, self.design, cuts)
         for cut in cuts:
-            partition = partition_of(self.release.made_from, cut)
             mentions, entities = (
-                self.store.lake.files(table.name, [partition]) for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES)
+                need_version(self.store, table, self.release.made_from, cut).paths()
+                for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES)
             )
             chosen = balanced_mentions(mentions, plan, cut, self.release.name, self.design.seed)
             self._write_plan(cut, plan)
@@ -240,7 +240,7 @@ class _Builder:
         self._note(self.store.write(TEMPEL_RELEASES, release.name, [own_row], provenance))
 
     def _frozen_plan(self, cuts: Sequence[date]) -> Plan:
-        return read_plan(self.store.lake, self.release.name, cuts)
+        return read_plan(self.store, self.release.name, cuts)
 
     def _is_built(self, cut: date) -> bool:
         """Return whether all tables of a cut are written; a run may have been killed between two of them."""
@@ -251,7 +251,8 @@ class _Builder:
         return all(self._version(table, cut, release) for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES))
 
     def _version(self, table: Table, cut: date, release: str = "") -> Version | None:
-        return self.store.lake.current(table.name, partition_of(release or self.release.name, cut))
+        name = release or self.release.name
+        return release_version(self.store, table, name, partition_of(name, cut))
 
     def _judge(self, cut: date, redirects: Sequence[int]) -> None:
         """Apply the filters at a cut, count what they drop, and write what they keep to a file."""
@@ -414,11 +415,9 @@ class _Builder:
             return with_files(
                 self.store, [*(self._need(table, cut) for table in _OF_CUT), *self._of_lists.get(cut, [])]
             )
-        partition = partition_of(self.release.made_from, cut)
         sources = [
-            one
+            need_version(self.store, table, self.release.made_from, cut)
             for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
-            for one in self.store.lake.versions(table.name, [partition])
         ]
         inputs = {f"{one.table} {one.partition}": one.version for one in sources}
         return {name: digest for one in sources for name, digest in files_of(one).items()} | inputs

@@ -4,7 +4,7 @@ from tempkb.benchmarks.card import Card, card_beside, texts_beside
 from tempkb.benchmarks.linkable.pool_names import fixed_size
 from tempkb.benchmarks.linkable.sentences import N_WORDS
 from tempkb.benchmarks.methods import Options
-from tempkb.benchmarks.register import partition_of
+from tempkb.benchmarks.register import release_files, release_versions
 from tempkb.benchmarks.tempel.candidates import filters_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.retrieval import retrieval_pool
@@ -15,10 +15,8 @@ from tempkb.store.store import Store
 
 def card_of(store: Store, release: Release, options: Options) -> Card:
     """Return the card of a release that is built, exported with these options."""
-    (version,) = store.lake.versions(TEMPEL_RELEASES.name, [release.name])
-    row = read_parquet(version.paths()).to_pylist()[0]
-    (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
-    figures = read_parquet(numbers.paths()).to_pylist()
+    (row,) = read_parquet(release_files(store, TEMPEL_RELEASES, release.name)).to_pylist()
+    figures = read_parquet(release_files(store, TEMPEL_STATISTICS, release.name)).to_pylist()
     if row["is_equal"]:
         equal = "All snapshots have the same numbers of entities and mentions."
     elif release.design.equal_snapshots:
@@ -27,7 +25,7 @@ def card_of(store: Store, release: Release, options: Options) -> Card:
         equal = "Snapshots are not equal: by its design, each has all that passes the filters."
     return card_beside(
         __file__,
-        store.lake.versions(TEMPEL_MENTIONS.name, [partition_of(release.name, cut) for cut in release.cuts]),
+        release_versions(store, TEMPEL_MENTIONS, release.name),
         wiki=row["wiki"],
         equal=equal,
         table=_counts(figures),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tempkb.benchmarks.linkable.texts import DESCRIBED, described, text_sha256
-from tempkb.benchmarks.register import partition_of
+from tempkb.benchmarks.register import partition_of, release_version
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.releases import Release
@@ -106,7 +106,7 @@ def write_described(
 
 
 def _entities_of(store: Store, release: str, cut: date) -> Version:
-    entities = store.lake.current(TEMPEL_ENTITIES.name, partition_of(release, cut))
+    entities = release_version(store, TEMPEL_ENTITIES, release, partition_of(release, cut))
     if entities is None:
         raise ContractError(
             f"{TEMPEL_ENTITIES.name} of {release} at {cut} is not built; build it: tempkb release finish {release}"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.benchmarks.export_folder import ExportFolder
-from tempkb.benchmarks.register import partition_of
+from tempkb.benchmarks.register import need_version
 from tempkb.benchmarks.tempel.design import SUBSETS
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.retrieval import retrieval_pool, write_retrieval
@@ -54,7 +54,7 @@ def write_files(store: Store, release: Release, out: ExportFolder, options: Mapp
 
 def _mentions(store: Store, release: str, cut: date, subset: str, pieces: Pieces | None) -> Iterator[dict[str, Any]]:
     """Rows of a cut and subset in the released field names."""
-    files = file_names(store.lake.files(TEMPEL_MENTIONS.name, [partition_of(release, cut)]))
+    files = file_names(need_version(store, TEMPEL_MENTIONS, release, cut).paths())
     with asking() as connection:
         query = """
             SELECT * EXCLUDE (release, cut, wiki, dump_id), wiki, dump_id FROM read_parquet($files)
@@ -80,7 +80,7 @@ def _tokens(row: dict[str, Any], pieces: Pieces) -> dict[str, list[str]]:
 
 def _entities(store: Store, release: str, cut: date) -> Iterator[dict[str, Any]]:
     """The candidates of a cut with their complete texts."""
-    files = file_names(store.lake.files(TEMPEL_ENTITIES.name, [partition_of(release, cut)]))
+    files = file_names(need_version(store, TEMPEL_ENTITIES, release, cut).paths())
     texts = file_names(store.lake.files(PAGE_TEXTS.name))
     with asking() as connection:
         query = """

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from tempkb.benchmarks.register import partition_of
+from tempkb.benchmarks.register import partition_of, release_version
 from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS
 from tempkb.benchmarks.tempel.planning import Plan
 from tempkb.benchmarks.tempel.tables import TEMPEL_PLANS
-from tempkb.store.lake import Lake
 from tempkb.store.parquet import read_parquet
+from tempkb.store.store import Store
 
 
 def plan_rows(plan: Plan, cut: date, release: str, wiki: str) -> Iterator[dict[str, object]]:
@@ -33,7 +33,7 @@ def plan_rows(plan: Plan, cut: date, release: str, wiki: str) -> Iterator[dict[s
     yield from sorted(by_key.values(), key=lambda row: (row["page_id"], str(row["subset"])))
 
 
-def read_plan(lake: Lake, release: str, cuts: Sequence[date]) -> Plan:
+def read_plan(store: Store, release: str, cuts: Sequence[date]) -> Plan:
     """Read the plan of some cuts back from `tempel_plans`."""
     plan = Plan({category: {} for category in CATEGORIES})
     for category in CATEGORIES:
@@ -41,7 +41,7 @@ def read_plan(lake: Lake, release: str, cuts: Sequence[date]) -> Plan:
             plan.available[category, subset] = {cut: {} for cut in cuts}
             plan.planned[category, subset] = {cut: {} for cut in cuts}
     for cut in cuts:
-        version = lake.current(TEMPEL_PLANS.name, partition_of(release, cut))
+        version = release_version(store, TEMPEL_PLANS, release, partition_of(release, cut))
         for row in read_parquet(version.paths()).to_pylist() if version else ():
             page, key = row["page_id"], (row["category"], row["subset"])
             split = plan.splits[row["category"]].setdefault(page, {})

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from tempkb.benchmarks import releases
-from tempkb.benchmarks.register import built_entry
+from tempkb.benchmarks.register import entry_if_any
 from tempkb.benchmarks.tempel.design import Design, from_json
 from tempkb.errors import DesignError
 from tempkb.settings import Home
@@ -78,5 +78,5 @@ def read_entry(entry: Mapping[str, Any]) -> Release:
 
 def built_cuts(home: Home, name: str) -> tuple[date, ...]:
     """Return the snapshots of a release as it was last built completely; none if it never was."""
-    entry = built_entry(home, name)
+    entry = entry_if_any(home, name).built
     return read_entry(entry).cuts if entry else ()

@@ -15,7 +15,7 @@ from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.linkable.pool_names import FIXED_POOL, OWN_POOL, pool_name
 from tempkb.benchmarks.linkable.pools import page_ids_of, pool_of
 from tempkb.benchmarks.linkable.sentences import mention_sentence
-from tempkb.benchmarks.register import partition_of
+from tempkb.benchmarks.register import need_version
 from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS
 from tempkb.benchmarks.tempel.entity_texts import write_described
 from tempkb.benchmarks.tempel.linkable import snapshots_of
@@ -68,7 +68,7 @@ def write_retrieval(store: Store, release: Release, out: ExportFolder, pool: str
             write_described(store, cut, described, release.name)
             pages = page_ids_of(store, snapshots, pool_of(store, snapshots, cut, pool, "test", _untold))
             documents[cut] = out.write_json_lines(f"{folder}/corpus.jsonl", _documents(described, pages))
-        files = file_names(store.lake.files(TEMPEL_MENTIONS.name, [partition_of(release.name, cut)]))
+        files = file_names(need_version(store, TEMPEL_MENTIONS, release.name, cut).paths())
         out.write_json_lines(f"{folder}/queries.jsonl", _queries(files))
         for subset in SUBSETS:
             out.write_lines(f"{folder}/qrels/{subset}.tsv", _qrels(files, subset, CATEGORIES))

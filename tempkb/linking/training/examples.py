@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tempkb.benchmarks.register import partition_of
+from tempkb.benchmarks.register import partition_of, release_version
 from tempkb.errors import ModelError, SettingsError
 from tempkb.linking.asked import FIRST, linkable_of
 from tempkb.linking.inputs import EntityText, MentionText
@@ -32,7 +32,7 @@ def mentions_of(store: Store, linker: str, release: str, cut: date) -> Version:
         SettingsError: there is none.
     """
     table = linkable_of(store.home, release).mentions
-    version = store.lake.current(table.name, partition_of(release, cut))
+    version = release_version(store, table, release, partition_of(release, cut))
     if version is None:
         there = [key.rpartition(".") for key in store.lake.partitions(table.name)]
         built = ", ".join(f"{name} at {day}" for name, _, day in there) or "none"
@@ -84,7 +84,7 @@ def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) ->
     release, cut = row["release"], row["cut"]
     version = store.lake.current(LINKERS.name, row["linker"])
     trained_on = version.inputs if version is not None else {}
-    mentions = store.lake.current(linkable_of(store.home, release).mentions.name, partition_of(release, cut))
+    mentions = release_version(store, linkable_of(store.home, release).mentions, release, partition_of(release, cut))
     if mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version:
         return
     # Equal mentions that were written by another version of a library are the same examples.
@@ -129,5 +129,5 @@ def read_entities(
 def inputs_of_examples(store: Store, release: str, cut: date) -> dict[str, str]:
     """Return the versions of the tables from which examples are made, by their names and partitions."""
     partition, tables = partition_of(release, cut), linkable_of(store.home, release)
-    found = (store.lake.current(table.name, partition) for table in (tables.mentions, tables.entities))
+    found = (release_version(store, table, release, partition) for table in (tables.mentions, tables.entities))
     return {f"{version.table} {version.partition}": version.version for version in found if version is not None}

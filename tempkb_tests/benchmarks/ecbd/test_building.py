@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from tempkb.api import open_store
-from tempkb.benchmarks import withdrawal
+from tempkb.benchmarks import building as steps
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.ecbd import building, checking
 from tempkb.benchmarks.ecbd.benchmark import ECBD
@@ -206,12 +206,12 @@ def test_what_a_killed_build_left_behind_is_made_anew(store, monkeypatch):
         return real(table, *rest)
 
     # A process that is killed undoes nothing.
-    undo = withdrawal._undo
-    monkeypatch.setattr(withdrawal, "_undo", lambda *_args: "")
+    undo = steps.as_listed
+    monkeypatch.setattr(steps, "as_listed", lambda *_args: "")
     monkeypatch.setattr(store, "write", write)
     with pytest.raises(KilledError):
         make(store, "other")
-    monkeypatch.setattr(withdrawal, "_undo", undo)
+    monkeypatch.setattr(steps, "as_listed", undo)
     monkeypatch.setattr(store, "write", real)
     assert store.lake.current("ecbd_entities", "other") is not None
     assert store.lake.current("ecbd_releases", "other") is None

@@ -55,7 +55,8 @@ with dagster_at(home) as instance:
     told["error"] = [innermost(one.step_failure_data.error) for one in done.all_events if one.is_step_failure]
     told["partitions"] = sorted(instance.get_dynamic_partitions("dynamic_templama_releases"))
 told["register"] = release_names(home)
-told["lake"] = sorted({path.parent.name for path in home.lake.glob("*/*/CURRENT")})
+told["lake"] = sorted({path.parent.name for path in home.lake.glob("*/*/CURRENT")
+                       if not path.read_bytes().startswith(b"- ")})
 print(json.dumps(told))
 """
 

@@ -20,12 +20,14 @@ from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
 from tempkb.benchmarks.fact_queries.prompts import forms_of, forms_of_query, read_query
 from tempkb.benchmarks.fact_queries.templates import Template, read_templates, template_set
 from tempkb.benchmarks.promises import broken
+from tempkb.benchmarks.register import alone, mark_built
 from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS
 from tempkb.errors import DesignError
 from tempkb.prompts import Prompt
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import BENCHMARKS, DAY, DYNAMIC, TEMPLAMA, quiet, release
 from tempkb_tests.benchmarks.splitmix import splitmix
+from tempkb_tests.damage import cut_off
 from tempkb_tests.wikidata.items import item, read_home, said
 
 CLUBS = ("Reed", "Salt", "Moss", "Fern", "Zürich", "York", "Ash", "Elm")
@@ -404,7 +406,7 @@ def test_a_lost_window_is_built_again_as_it_was_and_prompts_follow_queries_that_
     store = home(ADA, BO)
     made = release(store, windows="2019-01-01..2020-01-01")
     before = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
-    store.lake.remove("dynamic_templama_prompts", f"{made.name}.2019-07-01")
+    cut_off(store.lake.current("dynamic_templama_prompts", f"{made.name}.2019-07-01").places()[0])
     build_release(store, BENCHMARKS[DYNAMIC], made, quiet)
     assert {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")} == before
     rows = store.read("dynamic_templama_queries", window_start="2019-10-01").to_pylist()
@@ -412,7 +414,8 @@ def test_a_lost_window_is_built_again_as_it_was_and_prompts_follow_queries_that_
     table = pa.Table.from_pylist(fewer, DYNAMIC_TEMPLAMA_QUERIES.schema)
     store.write(DYNAMIC_TEMPLAMA_QUERIES, f"{made.name}.2019-10-01", [table], Provenance())
     tables = Tables(DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_CHANGES)
-    build_prompts(store, made, tables, quiet)
+    with alone(store.home, made.name):
+        build_prompts(store, made, tables, quiet)
     after = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
     assert {key for key, version in after.items() if version != before[key]} == {f"{made.name}.2019-10-01"}
     assert len(asked(store, "Q1_P54_2019-Q4")) == 1
@@ -555,6 +558,7 @@ def test_each_promise_notices_its_fault(home):
             written.sort(key=lambda row: (row["item_id"], row["target_id"], row["variant"]))
             changed = pa.Table.from_pylist(written, DYNAMIC_TEMPLAMA_PROMPTS.schema)
             store.write(DYNAMIC_TEMPLAMA_PROMPTS, f"{made.name}.{day}", [changed], Provenance())
+            mark_built(store, made.name)
             assert bool(broken(store, OF_DYNAMIC[promise], [made.name])) == is_broken, fault.__name__
 
 
@@ -566,6 +570,7 @@ def test_a_candidate_that_is_missing_is_noticed(home):
     assert broken(store, promise, [made.name]) == []
     kept = store.read("templama_prompts", variant="future").slice(1)
     store.write(promise.about, f"{made.name}.future", [kept], Provenance())
+    mark_built(store, made.name)
     assert len(broken(store, promise, [made.name])) == 1
 
 
@@ -576,7 +581,7 @@ def test_large_releases_are_judged_on_adjacent_windows(home, monkeypatch):
     store = home(ADA, BO)
     made = release(store, TEMPLAMA, windows="2017-01-01..2021-01-01", granularity="year")
     monkeypatch.setattr(samples, "LARGE", 10)
-    sample = samples.stretch_of_windows(store.lake, OF_FUTURE_PROMPTS[0].about, made.name)
+    sample = samples.stretch_of_windows(store, OF_FUTURE_PROMPTS[0].about, made.name)
     assert len(sample.windows) == 2
     assert all(day.endswith("-01-01") for day in sample.windows)
 

@@ -1,6 +1,7 @@
 """A release of which something is damaged: what a later run makes of it, and what is said."""
 
 import contextlib
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -9,7 +10,7 @@ from click.testing import CliRunner
 from tempkb.benchmarks import building
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.exporting import export_release
-from tempkb.benchmarks.register import entry_path, is_built, release_names
+from tempkb.benchmarks.register import _write, entry_of, entry_path, is_built, release_names, require_whole
 from tempkb.benchmarks.releases import create, load
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.checking import OF_TEXTS, PROMISES
@@ -19,14 +20,14 @@ from tempkb.cli import main
 from tempkb.errors import ContractError, DesignError, TempkbError
 from tempkb.runs import jobs
 from tempkb.runs.releases import build
-from tempkb.store import damage
-from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, make_release
+from tempkb.store import files
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, build_kept, make_release
 from tempkb_tests.damage import cut_off, flip
 
 
 @pytest.fixture(autouse=True)
 def without_known_sums():
-    damage._SUMS.clear()
+    files._SUMS.clear()
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dags
     flip(file_of(store, "tempel_plans", f"r.{CUTS[1]}"))
     summary = build(TEMPEL, extended(load(store.home, TEMPEL, "r"), [LATER]))
     assert summary.failures == []
-    assert [note for note in summary.notes if note.startswith("damaged, and set aside: tempel_plans")]
+    assert [note for note in summary.notes if note.startswith("damaged, and made again: tempel_plans")]
     assert load(store.home, TEMPEL, "r").cuts == (*CUTS, LATER)
     assert is_built(store.home, "r")
     assert store.lake.current("tempel_plans", f"r.{CUTS[1]}").version == plan
@@ -89,19 +90,19 @@ def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(rele
         "page_texts 2021-04-01: lost to damage; expected it to be complete, since it has texts of articles at snapshot "
         "2022-01-01; build it again"
     )
-    for _ in ("noticed by its size only", "set aside"):
-        with pytest.raises(ContractError, match=f"^{expected}.*tempkb build. Nothing was kept of release 'other'$"):
-            make_release(name="other")
-        with pytest.raises(ContractError, match=f"^{expected}.*Release 'r' stays exactly as it was$"):
-            build_release(store, TEMPEL, release, lambda line: None)
-        with pytest.raises(ContractError, match=f"^{expected}"):
-            export_release(store, TEMPEL, release, tmp_path)
-        store.set_aside_damaged()
+    with pytest.raises(ContractError, match=f"^{expected}.*tempkb build. Nothing was kept of release 'other'$"):
+        make_release(name="other")
+    with pytest.raises(ContractError, match=f"^{expected}.*Release 'r' stays exactly as it was$"):
+        build_kept(store, extended(release, [LATER]))
+    with pytest.raises(ContractError, match=f"^{expected}"):
+        export_release(store, TEMPEL, release, tmp_path)
     assert entry_path(store.home, "r").read_bytes() == entry
+    # What is built needs no texts any more.
+    build_release(store, TEMPEL, release, lambda line: None)
     # What cannot hold texts of its snapshots is no affair of a release.
     store.lake.remove("page_texts", "2021-04-01")
     cut_off(file_of(store, "page_texts", "2023-04-01"))
-    build_release(store, TEMPEL, release, lambda line: None)
+    make_release(name="other")
 
 
 def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released, tmp_path):
@@ -109,13 +110,11 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released,
     cut_off(file_of(store, "tempel_statistics", "r"))
     cut_off(file_of(store, "ecbd_cloze", "demo-cloze"))
     lost = {"r": "tempel_statistics r", "demo-cloze": "ecbd_cloze demo-cloze"}
-    for _ in ("noticed by its size only", "set aside"):
-        for name, what in lost.items():
-            said = CliRunner().invoke(main, ["release", "export", name, str(tmp_path / "out")])
-            assert (said.exit_code, said.output.count("\n")) == (1, 1)
-            assert f"release '{name}': found no {what}, which belonged to it when it was built" in said.output
-            assert said.output.endswith(f"tempkb release finish {name}\n")
-        store.set_aside_damaged()
+    for name, what in lost.items():
+        said = CliRunner().invoke(main, ["release", "export", name, str(tmp_path / "out")])
+        assert (said.exit_code, said.output.count("\n")) == (1, 1)
+        assert f"release '{name}': found no {what}, which belonged to it when it was built" in said.output
+        assert said.output.endswith(f"tempkb release finish {name}\n")
     with pytest.raises(DesignError, match="found no tempel_statistics r"):
         export_release(store, TEMPEL, release, tmp_path)
 
@@ -126,7 +125,7 @@ def test_lost_counts_of_the_filters_are_written_again_as_they_were(released, wit
     cut_off(file_of(store, "tempel_filters", first.partition))
     summary = build(TEMPEL, release)
     assert summary.failures == []
-    assert f"built again as it was: tempel_filters {first.partition}" in summary.notes
+    assert [note for note in summary.notes if note.startswith("damaged, and made again: tempel_filters")]
     assert [one.version for one in store.lake.versions("tempel_filters")] == [first.version, second.version]
     assert store.lake.lost("tempel_filters") == []
 
@@ -134,20 +133,22 @@ def test_lost_counts_of_the_filters_are_written_again_as_they_were(released, wit
 @pytest.mark.slow
 def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(released, without_dagster):
     store, release = released
-    # What was frozen of another partition is not what its sources give now.
-    version = store.lake.current("tempel_mentions", f"r.{CUTS[0]}")
-    entry = entry_path(store.home, "r")
-    entry.write_text(entry.read_text().replace(version.version, "0123456789abcdef"))
+    # What was frozen of a lost partition is not what its sources give now.
+    entry, version = entry_of(store.home, "r"), store.lake.current("tempel_mentions", f"r.{CUTS[0]}")
+    listed = {**entry.versions, ("tempel_mentions", f"r.{CUTS[0]}"): "0123456789abcdef"}
+    _write(store.home, replace(entry, versions=listed))
     flip(file_of(store, "tempel_plans", f"r.{CUTS[1]}"))
     with mock.patch.object(building, "require") as require:
         summary = build(TEMPEL, release)
     assert summary.failures == []
-    assert f"built again as it was: tempel_plans r.{CUTS[1]}" in summary.notes, "met in the first round"
-    (told,) = [note for note in summary.notes if note.startswith("built again, but not as it was: ")]
+    damaged, told = summary.notes
+    assert damaged.startswith(f"damaged, and made again: tempel_plans r.{CUTS[1]}"), "met in the first round"
     assert told.startswith(
         f"built again, but not as it was: tempel_mentions r.{CUTS[0]} was version 0123456789abcdef and is "
         f"{version.version} now."
     )
+    assert is_built(store.home, "r")
+    require_whole(store, "r")
     checked = [(call.args[1], call.kwargs["fresh"]) for call in require.call_args_list]
     assert (PROMISES, {f"r.{cut}" for cut in CUTS}) in checked
     assert [fresh for promises, fresh in checked if promises == OF_TEXTS] == [set()], "no digests were written"

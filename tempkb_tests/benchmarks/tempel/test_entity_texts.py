@@ -11,14 +11,16 @@ import pytest
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.linkable.texts import DESCRIBED, described, text_sha256
 from tempkb.benchmarks.promises import broken
+from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.checking import OF_TEXTS
-from tempkb.benchmarks.tempel.entity_texts import write_described
+from tempkb.benchmarks.tempel.entity_texts import write_described, write_entity_texts
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS
 from tempkb.errors import ContractError
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER
+from tempkb_tests.damage import cut_off
 
 
 @pytest.mark.parametrize(
@@ -99,12 +101,14 @@ def test_the_promises_can_be_broken(released):
     rows = store.read(ENTITY_TEXTS.name, release="r", cut=CUTS[0])
     first, second, *_ = rows["page_id"].to_pylist()
     store.write(ENTITY_TEXTS, partition, [rows.slice(1)], Provenance())
+    mark_built(store, "r")
     assert breaks(store, 0) == [("r", CUTS[0], first)]
     other = pa.array(["0" * 64 if page == second else None for page in rows["page_id"].to_pylist()])
     changed = rows.set_column(
         rows.schema.names.index("text_sha256"), "text_sha256", pa.compute.coalesce(other, rows["text_sha256"])
     )
     store.write(ENTITY_TEXTS, partition, [changed], Provenance())
+    mark_built(store, "r")
     assert breaks(store, 0) == []
     assert breaks(store, 1) == [("r", CUTS[0], second)]
 
@@ -133,7 +137,10 @@ def test_an_entity_whose_text_was_taken_out_is_known_by_its_title(released):
     row = store.read("tempel_entities", release="r", cut=CUTS[0]).to_pylist()[3]
     other = digests(store, "r", CUTS[0])
     without_text(store, row["page_id"])
+    # What is built stays, and what is built anew has no other text.
     build_release(store, TEMPEL, release, lambda line: None)
+    assert digests(store, "r", CUTS[0]) == other
+    write_entity_texts(store, release, CUTS[0])
     by_title = {row["page_id"]: text_sha256(row["title"], "")}
     assert digests(store, "r", CUTS[0]) == other | by_title
 
@@ -148,7 +155,7 @@ def test_digests_stay_when_texts_of_a_quarter_leave_the_home_and_are_not_made_of
     store.lake.remove(PAGE_TEXTS.name, f"{quarter}")
     build_release(store, TEMPEL, release, lambda line: None)
     assert versions(store) == before
-    store.lake.remove(ENTITY_TEXTS.name, f"r.{CUTS[1]}")
+    cut_off(store.lake.current(ENTITY_TEXTS.name, f"r.{CUTS[1]}").places()[0])
     with pytest.raises(ContractError, match=rf"found no page_texts of the quarter {quarter}, which has the texts of "):
         build_release(store, TEMPEL, release, lambda line: None)
 

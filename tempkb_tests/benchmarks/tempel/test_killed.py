@@ -4,7 +4,7 @@ from unittest import mock
 
 import pytest
 
-from tempkb.benchmarks import withdrawal
+from tempkb.benchmarks import building as steps
 from tempkb.benchmarks.tempel import building
 from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, extend, make_release
@@ -13,7 +13,7 @@ from tempkb_tests.killed import KilledError
 
 def without_undoing():
     """No run takes back what it has written, as none does that is killed."""
-    return mock.patch.object(withdrawal, "_undo", return_value="")
+    return mock.patch.object(steps, "as_listed", return_value="")
 
 
 def build_and_kill(name, build):

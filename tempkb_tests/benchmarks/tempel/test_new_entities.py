@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.promises import broken
+from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.tempel import new_entities
 from tempkb.benchmarks.tempel.checking import OF_NEW
 from tempkb.benchmarks.tempel.new_entities import paper_type, write_new_entities
@@ -135,11 +136,13 @@ def test_a_new_entity_without_a_row_breaks_the_promise(released):
     rows = store.read(TEMPEL_NEW_ENTITIES.name, release="r", cut=cut)
     first, *_, last = rows["page_id"].to_pylist()
     store.write(TEMPEL_NEW_ENTITIES, f"r.{cut}", [rows.slice(1)], Provenance())
+    mark_built(store, "r")
     assert broken(store, OF_NEW[0], ["r"]) == [("r", cut, first)]
     renamed = pa.Table.from_pylist(
         [row | {"title": "Another"} if row["page_id"] == last else row for row in rows.to_pylist()], rows.schema
     )
     store.write(TEMPEL_NEW_ENTITIES, f"r.{cut}", [renamed], Provenance())
+    mark_built(store, "r")
     assert OF_NEW[0].verdict(broken(store, OF_NEW[0], ["r"]), is_warning=False).facts == {
         "broken": 1,
         "examples": [f"r at {cut}: page {last}"],

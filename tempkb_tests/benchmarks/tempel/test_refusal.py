@@ -106,4 +106,4 @@ def test_an_impossible_design_is_refused_before_anything_is_written(home):
     assert "preset small" not in said
     assert said.endswith("Nothing was kept of release 'r'")
     assert not (home / "releases" / "r.json").exists()
-    assert not list(home.glob("lake/tempel_*/r*/CURRENT"))
+    assert all(path.read_bytes().startswith(b"- ") for path in home.glob("lake/tempel_*/r*/CURRENT"))

@@ -79,7 +79,7 @@ def trial(preset: str, cuts: list[date], seed: int, **changes: str) -> str:
         refused = str(error)
     if refused:
         assert not (store.home.path / "releases" / f"{name}.json").exists()
-        assert not list(store.home.lake.glob(f"*/{name}*/CURRENT"))
+        assert all(path.read_bytes().startswith(b"- ") for path in store.home.lake.glob(f"*/{name}*/CURRENT"))
         assert refused.endswith(f"Nothing was kept of release {name!r}")
         return f"refused: {refused.splitlines()[-1]}"
     entities, n_mentions = defaultdict(set), defaultdict(int)
