@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 
+from tempkb.again import command_for
 from tempkb.api import open_store
 from tempkb.benchmarks.register import (
     absent_of_release,
@@ -35,7 +36,6 @@ from tempkb.record import copy_fault
 from tempkb.revisions.losses import lacking_quarters, lacking_texts
 from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.screens.again import command_for
 from tempkb.screens.console import program, say
 from tempkb.screens.failure import tell
 from tempkb.store.database import Difference, repair_of
@@ -44,7 +44,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.owned import LinkError
 from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Fault, Version
 from tempkb.windows import parse_day, stretches, window_of_key
 from tempkb.wording import counted
@@ -88,7 +88,8 @@ def print_verification(tables: Sequence[str], since: str) -> None:
     passed = {place for places in unfinished.values() for place in places}
     with progress.on_terminal():
         verified = _verify_lake(store, chosen, day)
-        lines = [f"{fault}. {_how(store, fault.table, fault.partition)}" for fault in verified.faults]
+        of_results = [fault for fault in verified.faults if store.tables[fault.table].family is Family.RESULT]
+        lines = [_said(store, fault) for fault in verified.faults if fault not in of_results]
         passed |= {(fault.table, fault.partition) for fault in verified.faults}
         if day is None:
             lines += _lacking_texts(store, verified)
@@ -105,6 +106,8 @@ def print_verification(tables: Sequence[str], since: str) -> None:
             lines += _verify_releases(store, unfinished, passed)
             dumps = _verify_dumps(store)
             lines += dumps.faults
+        # Made from all else, so that it is made again last.
+        lines += [_said(store, fault) for fault in of_results]
     for line in lines:
         # As people paste them, whether or not an environment is active.
         say(line, program())
@@ -343,6 +346,10 @@ def _reading_again(store: Store, dump: Dump) -> str:
     commands = [f"tempkb build --rebuild --windows {one[0].start}..{one[-1].end}" for one in stretches(windows)]
     # A dump of which no window is built is only written down.
     return " && ".join(commands) or f"tempkb build --select {DUMP_FILES.name}"
+
+
+def _said(store: Store, fault: Fault) -> str:
+    return f"{fault}. {_how(store, fault.table, fault.partition)}"
 
 
 def _how(store: Store, table: str, partition: str) -> str:

@@ -5,11 +5,11 @@ import math
 import pyarrow as pa
 import pytest
 from scipy.stats import t
+from tempkb.results.currency import are_due
 
 from tempkb.benchmarks.dynamic_templama.named_changes import CHANGES_AND_NAMES
 from tempkb.generations.tables import GENERATIONS
 from tempkb.prompts import Question
-from tempkb.results.currency import are_due
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.judging import write_judged
 from tempkb.statistics.estimates import clustered_mean, proportion

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import t
+from tempkb.results.currency import is_current
 
 from tempkb.api import open_store
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_NEW_ENTITIES
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
-from tempkb.results.currency import is_current
 from tempkb.results.linking_effect_reading import read_effects, shock_quarter, write_linking_effects
 from tempkb.results.linking_effects import (
     CONTINUAL_IN_MINUS_OUT,
