@@ -54,13 +54,12 @@ def asset_of(
             )
         for table in step.makes:
             versions = [version for (name, _), version in sorted(brought.versions.items()) if name == table.name]
-            for version in () if keys else versions:
+            for version in versions:
                 left_out = {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
-                about = {**facts_of(version), **left_out}
-                context.add_asset_metadata(about, asset_key=table.name, partition_key=version.partition)
-            facts = facts_of(versions[-1]) if keys else {}
+                about, of = {**facts_of(version), **left_out}, None if keys else version.partition
+                context.add_asset_metadata(about, asset_key=table.name, partition_key=of)
             what = shown(store, versions[-1]) if versions else {}
-            seconds = {"seconds": round(time.monotonic() - began, 2)}
-            yield dg.MaterializeResult(asset_key=table.name, metadata={**facts, **seconds, **what})
+            seconds = round(time.monotonic() - began, 2)
+            yield dg.MaterializeResult(asset_key=table.name, metadata={"seconds": seconds, **what})
 
     return made

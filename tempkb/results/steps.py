@@ -4,6 +4,7 @@ What is imported here is little: commands that ask what is current compute nothi
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -108,19 +109,16 @@ def _known(
     ]
 
 
-def _computed(place: str) -> "Callable[[Work], list[pa.Table]]":
-    """What the function of a module returns for a store: all rows of a table, in the order of its key."""
+def _computed(place: str, work: Work) -> "list[pa.Table]":
+    """All rows of a table, in the order of its key, as the function of a module returns them for a store."""
     module, _, name = place.rpartition(".")
-    return lambda work: [getattr(import_module(f"tempkb.{module}"), name)(work.store)]
+    return [getattr(import_module(f"tempkb.{module}"), name)(work.store)]
 
 
-def _judged(table: Table) -> "Callable[[Work], Iterator[pa.Table]]":
-    def run(work: Work) -> "Iterator[pa.Table]":
-        from tempkb.results.judging import judged
+def _judged(table: Table, work: Work) -> "Iterator[pa.Table]":
+    from tempkb.results.judging import judged
 
-        return judged(work, table)
-
-    return run
+    return judged(work, table)
 
 
 STEPS = (
@@ -128,34 +126,34 @@ STEPS = (
     Step(
         (tables.DEMO_EFFECT,),
         _every(*(name for name in _SCORED if name in _TABLES), FACT_SPELLS.name),
-        _computed("demo.models.effect_reading.demo_effect"),
+        partial(_computed, "demo.models.effect_reading.demo_effect"),
         lambda _store: {"replicates": tables.EFFECT_REPLICATES, "seed": tables.EFFECT_SEED},
     ),
     Step(
         (tables.LINKING_EFFECTS,),
         _every(LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
-        _computed("results.linking_effect_reading.linking_effects"),
+        partial(_computed, "results.linking_effect_reading.linking_effects"),
     ),
     Step(
         (tables.LINKING_SUMS,),
         _every(LINKERS.name, LINKING_SCORES.name, *rows_of("types").needs),
-        _computed("results.linking_sums.read_sums"),
+        partial(_computed, "results.linking_sums.read_sums"),
     ),
     Step(
         (tables.NIL_RESULTS,),
         _every(LINKING_SCORES.name, NIL_THRESHOLDS.name),
-        _computed("results.nil.nil_results"),
+        partial(_computed, "results.nil.nil_results"),
     ),
     Step(
         (tables.FACT_DELAYS,),
         _every(FACTS.name, WIKIDATA_ENTITIES.name),
-        _computed("results.delays.fact_delays"),
+        partial(_computed, "results.delays.fact_delays"),
         lambda _store: {"seed": tables.DELAYS_SEED, "years": tables.DELAYS_YEARS},
     ),
     Step(
         (JUDGED_ANSWERS,),
         (*_every(GENERATIONS.name, *_ASKED), _source(PROMPT_SCORES, _scores_of_tokens)),
-        _judged(JUDGED_ANSWERS),
+        partial(_judged, JUDGED_ANSWERS),
     ),
-    Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *_ASKED), _judged(JUDGED_CHANGES)),
+    Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *_ASKED), partial(_judged, JUDGED_CHANGES)),
 )
