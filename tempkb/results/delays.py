@@ -82,20 +82,8 @@ def _rows(store: Store) -> Iterator[Mapping[str, Any]]:
         at_90 = one.arrivals.by(PROVISIONAL_DAYS) if one.arrivals else (None, None)
         for share in SHARES:
             days, low, high = one.arrivals.days_to(share) if one.arrivals else (None, None, None)
-            yield {
-                **about,
-                "facts": one.facts,
-                "relation": one.relation,
-                "share": share,
-                "days": days,
-                "days_low": low,
-                "days_high": high,
-                "least_at_90": at_90[0],
-                "most_at_90": at_90[1],
-                "n_facts": one.n_facts,
-                "n_subjects": one.n_subjects,
-                "reason": one.reason,
-            }
+            found = {"share": share, "days": days, "days_low": low, "days_high": high}
+            yield {**about, **one._asdict(), **found, "least_at_90": at_90[0], "most_at_90": at_90[1]}
 
 
 def _old_windows(store: Store, dumps: Sequence[date]) -> list[Window]:

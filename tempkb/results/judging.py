@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Judging
 from tempkb.engine.steps import Work
@@ -36,6 +35,12 @@ _BATCH_ROWS = 4096
 _OF_MODELS = {GENERATIONS.name, PROMPT_SCORES.name, MODELS.name}  # tables of which each partition is of one model
 _RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
 
+# Benchmarks that put questions to models, with the names of their prompts, and what is right.
+_JUDGED = [
+    (one.name, one.prompting.table.name, one.reading.judging)
+    for one in sorted(BENCHMARKS, key=attrgetter("name"))
+    if one.prompting and one.reading and one.reading.judging
+]
 _SAID = f"""
     SELECT question_id, model, decoder,
            list({{'status': status, 'text': text, 'token_ids': token_ids}} ORDER BY rank) AS answers
@@ -77,13 +82,6 @@ def _rows_of(held: Version, partitions: Sequence[str]) -> Iterator[pa.Table]:
         yield rows.filter(pc.is_in(of, pa.array(partitions)))
 
 
-def _judging() -> Iterator[tuple[Benchmark, str, Judging]]:
-    """Benchmarks that put questions to models: with the names of their prompts, and what is right."""
-    for one in sorted(BENCHMARKS, key=attrgetter("name")):
-        if one.prompting and one.reading and one.reading.judging:
-            yield one, one.prompting.table.name, one.reading.judging
-
-
 def _query(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[Row]:
     for batch in connection.sql(query).to_arrow_reader(_BATCH_ROWS):
         yield from batch.to_pylist()
@@ -108,7 +106,7 @@ def _asked(prompts: str, judging: Judging) -> str:
 
 def _answers(connection: "duckdb.DuckDBPyConnection") -> Iterator[Row]:
     """Rows of `judged_answers`."""
-    for benchmark, prompts, judging in _judging():
+    for benchmark, prompts, judging in _JUDGED:
         rows = _query(
             connection,
             f"""
@@ -131,7 +129,7 @@ def _answers(connection: "duckdb.DuckDBPyConnection") -> Iterator[Row]:
         )
         for row in rows:
             names = list(dict.fromkeys(row["names"]))
-            yield {"benchmark": benchmark.name, **_first(row), "accepted": names, **_worth(row)}
+            yield {"benchmark": benchmark, **_first(row), "accepted": names, **_worth(row)}
 
 
 def _first(row: Row) -> dict[str, Any]:
@@ -167,7 +165,7 @@ def _worth(row: Row) -> dict[str, float | None]:
 
 def _changes(connection: "duckdb.DuckDBPyConnection") -> Iterator[Row]:
     """Rows of `judged_changes`."""
-    for _, prompts, judging in _judging():
+    for _, prompts, judging in _JUDGED:
         if judging.changes is None:
             continue
         rows = _query(

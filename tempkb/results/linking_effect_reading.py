@@ -186,20 +186,6 @@ def shock_quarter(kinds: list[Mapping[str, Any]]) -> date | None:
 
 
 def _row(group: Group, k: int, effect: Effect) -> dict[str, Any]:
-    return {
-        "release": group[0],
-        "setup": group[1],
-        "contrast": effect.contrast.name,
-        "k": k,
-        "unit": effect.contrast.unit,
-        "expected": effect.contrast.expected,
-        "estimate": effect.estimate,
-        "low": effect.low,
-        "high": effect.high,
-        "n_items": effect.n_items,
-        "n_clusters": effect.n_clusters,
-        "n_seeds": effect.n_seeds,
-        "p_value": effect.p_value,
-        "verdict": effect.verdict,
-        "note": effect.note,
-    }
+    contrast = effect.contrast
+    of = {"contrast": contrast.name, "unit": contrast.unit, "expected": contrast.expected}
+    return {**vars(effect), **of, "release": group[0], "setup": group[1], "k": k}

@@ -150,14 +150,6 @@ def _named(figure: Figure) -> dict[str, Any]:
 
 def _figures(found: WeightedSum) -> dict[str, Any]:
     estimate = found.estimate
-    return {
-        "value": estimate.value,
-        "standard_error": estimate.standard_error,
-        "seed_error": found.seed_error,
-        "low": estimate.low,
-        "high": estimate.high,
-        "n_items": estimate.n_items,
-        "n_clusters": estimate.n_clusters,
-        "n_linkers": found.n_units,
-        "n_seeds": found.n_seeds,
-    }
+    named = ("value", "standard_error", "low", "high", "n_items", "n_clusters")
+    of = {"seed_error": found.seed_error, "n_linkers": found.n_units, "n_seeds": found.n_seeds}
+    return of | {name: getattr(estimate, name) for name in named}

@@ -72,17 +72,14 @@ def are_due(store: Store, names: Collection[str]) -> str:
 
 def _every(*names: str) -> tuple[Source, ...]:
     """All partitions of tables, and of those that views among the names show."""
-    return tuple(_source(_TABLES[name]) for name in dict.fromkeys(_below(names)))
+    below = dict.fromkeys(_below(names))
+    return tuple(Source(_TABLES[name], lambda _store, _key: None, command=_command) for name in below)
 
 
 def _below(names: Sequence[str]) -> Iterator[str]:
     for name in names:
         view = _VIEWS.get(name)
         yield from _below((*view.needs, *view.optional)) if view else (name,)
-
-
-def _source(table: Table, keys: Callable[[Store, str], Sequence[str] | None] = lambda _store, _key: None) -> Source:
-    return Source(table, keys, command=_command)
 
 
 def _command(store: Store, table: Table, key: str) -> str:
@@ -152,7 +149,7 @@ STEPS = (
     ),
     Step(
         (JUDGED_ANSWERS,),
-        (*_every(GENERATIONS.name, *_ASKED), _source(PROMPT_SCORES, _scores_of_tokens)),
+        (*_every(GENERATIONS.name, *_ASKED), Source(PROMPT_SCORES, _scores_of_tokens, command=_command)),
         partial(_judged, JUDGED_ANSWERS),
     ),
     Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *_ASKED), partial(_judged, JUDGED_CHANGES)),

@@ -44,7 +44,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.owned import LinkError
 from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
-from tempkb.store.tables import Family, Table
+from tempkb.store.tables import Table
 from tempkb.store.versions import Fault, Version
 from tempkb.windows import parse_day, stretches, window_of_key
 from tempkb.wording import counted
@@ -88,8 +88,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
     passed = {place for places in unfinished.values() for place in places}
     with progress.on_terminal():
         verified = _verify_lake(store, chosen, day)
-        of_results = [fault for fault in verified.faults if store.tables[fault.table].family is Family.RESULT]
-        lines = [_said(store, fault) for fault in verified.faults if fault not in of_results]
+        lines = [f"{fault}. {_how(store, fault.table, fault.partition)}" for fault in verified.faults]
         passed |= {(fault.table, fault.partition) for fault in verified.faults}
         if day is None:
             lines += _lacking_texts(store, verified)
@@ -106,8 +105,8 @@ def print_verification(tables: Sequence[str], since: str) -> None:
             lines += _verify_releases(store, unfinished, passed)
             dumps = _verify_dumps(store)
             lines += dumps.faults
-        # Made from all else, so that it is made again last.
-        lines += [_said(store, fault) for fault in of_results]
+    # Results are made from all else, so that they are made again last.
+    lines.sort(key=lambda line: line.endswith("tempkb results"))
     for line in lines:
         # As people paste them, whether or not an environment is active.
         say(line, program())
@@ -346,10 +345,6 @@ def _reading_again(store: Store, dump: Dump) -> str:
     commands = [f"tempkb build --rebuild --windows {one[0].start}..{one[-1].end}" for one in stretches(windows)]
     # A dump of which no window is built is only written down.
     return " && ".join(commands) or f"tempkb build --select {DUMP_FILES.name}"
-
-
-def _said(store: Store, fault: Fault) -> str:
-    return f"{fault}. {_how(store, fault.table, fault.partition)}"
 
 
 def _how(store: Store, table: str, partition: str) -> str:
