@@ -249,20 +249,18 @@ def _bring_all(
         for key in keys:
             held.enter_context(store.lake.partition_lock(step.makes[0].name, key, "making"))
         look = Look(store, steps)
-        due = []
-        for key in keys:
+        due = [key for key in keys if not all(look.is_current(table.name, key) for table in step.makes)]
+        for key in due:
             try:
-                if not all(look.is_current(table.name, key) for table in step.makes):
-                    _refuse_absent(look, step, key)
-                    due.append(key)
+                _refuse_absent(look, step, key)
             except TempkbError as error:
                 brought.bad[key] = str(error)
+        due = [key for key in due if key not in brought.bad]
         if due and step.make_all is not None:
             made = step.make_all(store, due, partial(look.provenance, step), log)
             brought.made = {(one.table, one.partition): one for one in made}
-    good = [key for key in keys if key not in brought.bad]
-    everything = (one for table in step.makes for one in store.lake.versions(table.name, good))
-    brought.versions = {(one.table, one.partition): one for one in everything}
+    everything = (one for table in step.makes for one in store.lake.versions(table.name, keys))
+    brought.versions = {(one.table, one.partition): one for one in everything if one.partition not in brought.bad}
 
 
 def _refuse_absent(look: Look, step: Step, key: str) -> None:
