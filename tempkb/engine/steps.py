@@ -41,6 +41,7 @@ class Source:
         stamped: the part of a version on which the rows depend; by default all of it.
         grows: others add to the partitions what changes nothing here. So they need not be current for what was made
             from them to be; but nothing new is made from them before they are.
+        command: what to type to make a partition of the table, by its key.
     """
 
     table: Table
@@ -48,6 +49,7 @@ class Source:
     name: str = ""
     stamped: Callable[[Version], object] = lambda version: version.version
     grows: bool = False
+    command: Callable[[Store, Table, str], str] = lambda _store, _table, _key: "tempkb build"
 
     @property
     def view(self) -> str:
@@ -61,12 +63,17 @@ class Source:
 
 @dataclass
 class Work:
-    """What a step's function gets: a connection with the views of its sources, and a count of what it leaves out."""
+    """What a step's function gets: a connection with the views of its sources, and a count of what it leaves out.
+
+    Attributes:
+        inputs: the versions of the sources, as that of what is made will have them.
+    """
 
     store: Store
     key: str
     connection: "duckdb.DuckDBPyConnection"
     log: Log
+    inputs: Mapping[str, str]
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def rows(self, query: str, **params: Any) -> "Iterator[pa.Table]":
@@ -235,11 +242,12 @@ def _make(look: Look, step: Step, key: str, connection: "duckdb.DuckDBPyConnecti
     for one in step.sources:
         files = [path for version in one.versions(look.store, key) for path in version.paths()]
         view_files(connection, one.view, files, one.table.schema)
-    work = Work(look.store, key, connection, log)
+    provenance = look.provenance(step, table, key)
+    work = Work(look.store, key, connection, log, provenance.inputs)
     rows = step.run(work) if step.run else ()
     # What was left out is asked for after the rows, with which it is counted.
     left_out = (Exclusion(*row) for row in work.left_out.rows())
-    version = look.store.write(table, key, rows, look.provenance(step, table, key), left_out)
+    version = look.store.write(table, key, rows, provenance, left_out)
     log(f"{table.name} {key}: {version.rows:,} rows in {time.monotonic() - began:.1f} s")
     return version
 
@@ -252,6 +260,12 @@ def _bring_all(
             held.enter_context(store.lake.partition_lock(step.makes[0].name, key, "making"))
         look = Look(store, steps)
         due = _due(look, step, keys)
+        for key in due:
+            try:
+                _refuse_absent(look, step, key)
+            except TempkbError as error:
+                brought.bad[key] = str(error)
+        due = [key for key in due if key not in brought.bad]
         if due and step.make_all is not None:
             made = step.make_all(store, due, partial(look.provenance, step), log)
             brought.made = {(one.table, one.partition): one for one in made}
@@ -268,7 +282,8 @@ def _refuse_absent(look: Look, step: Step, key: str) -> None:
         names = look.store.lake.keys(one.table.name) if wanted is None else sorted(wanted)
         if lacking := look.stale(one.table.name, names):
             named = ", ".join(lacking[:_NAMED]) + (" and others" if len(lacking) > _NAMED else "")
+            first = " && ".join(dict.fromkeys(one.command(look.store, one.table, name) for name in lacking))
             raise ContractError(
                 f"{step.makes[0].name} {key}: {one.table.name} of {named} is not built, was lost to damage, or is "
-                "older than its sources; build it first: tempkb build"
+                f"older than its sources; build it first: {first}"
             )

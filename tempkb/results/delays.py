@@ -15,13 +15,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tempkb.results.currency import present_inputs
-from tempkb.results.tables import ALL, FACT_DELAYS
+from tempkb.results.tables import ALL, DELAYS_SEED, DELAYS_YEARS, FACT_DELAYS
 from tempkb.statistics.turnbull import Arrivals, turnbull
-from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
-from tempkb.store.versions import Version
 from tempkb.wikidata.days import PROVISIONAL_DAYS, dump_dates
 from tempkb.wikidata.late import HOLDS
 from tempkb.wikidata.membership import POSSIBLE_FROM
@@ -30,9 +27,8 @@ from tempkb.windows import Window, windows_until
 
 SHARES = (0.5, 0.75, 0.9, 0.95, 0.99)
 BEGUN, HOLDING = "begun", "holding"
-YEARS, MIN_DUMPS = 2, 3
+MIN_DUMPS = 3
 _GROUPS = 500  # of subjects, which are drawn together; without them a million subjects would not fit into memory
-_SEED = 13
 
 _ARRIVALS = f"""
     WITH held AS (
@@ -69,11 +65,10 @@ class Waiting(NamedTuple):
     reason: str | None
 
 
-def write_fact_delays(store: Store) -> Version:
-    """Write `fact_delays`."""
-    made_from = Provenance(present_inputs(store.lake, FACT_DELAYS.name), {"seed": _SEED, "years": YEARS})
+def fact_delays(store: Store) -> pa.Table:
+    """Return the rows of `fact_delays`."""
     rows = sorted(_rows(store), key=lambda row: [row[name] for name in FACT_DELAYS.key])
-    return store.write(FACT_DELAYS, ALL, [pa.Table.from_pylist(rows, FACT_DELAYS.schema)], made_from)
+    return pa.Table.from_pylist(rows, FACT_DELAYS.schema)
 
 
 def _rows(store: Store) -> Iterator[Mapping[str, Any]]:
@@ -88,20 +83,8 @@ def _rows(store: Store) -> Iterator[Mapping[str, Any]]:
         at_90 = one.arrivals.by(PROVISIONAL_DAYS) if one.arrivals else (None, None)
         for share in SHARES:
             days, low, high = one.arrivals.days_to(share) if one.arrivals else (None, None, None)
-            yield {
-                **about,
-                "facts": one.facts,
-                "relation": one.relation,
-                "share": share,
-                "days": days,
-                "days_low": low,
-                "days_high": high,
-                "least_at_90": at_90[0],
-                "most_at_90": at_90[1],
-                "n_facts": one.n_facts,
-                "n_subjects": one.n_subjects,
-                "reason": one.reason,
-            }
+            found = {"share": share, "days": days, "days_low": low, "days_high": high}
+            yield {**about, **one._asdict(), **found, "least_at_90": at_90[0], "most_at_90": at_90[1]}
 
 
 def _old_windows(store: Store, dumps: Sequence[date]) -> list[Window]:
@@ -109,7 +92,7 @@ def _old_windows(store: Store, dumps: Sequence[date]) -> list[Window]:
     if not dumps:
         return []
     newest = dumps[-1]
-    end = date(newest.year - YEARS, newest.month, min(newest.day, 28))
+    end = date(newest.year - DELAYS_YEARS, newest.month, min(newest.day, 28))
     return windows_until(store.home.settings.first_window, end, store.home.settings.granularity)
 
 
@@ -118,7 +101,7 @@ def _waiting(store: Store, dumps: Sequence[date], windows: Sequence[Window]) -> 
     if len(dumps) < MIN_DUMPS:
         reason = f"{len(dumps)} of at least {MIN_DUMPS} dumps of Wikidata were read"
     elif not windows:
-        reason = f"no window ended {YEARS} years before the newest dump"
+        reason = f"no window ended {DELAYS_YEARS} years before the newest dump"
     if reason:
         yield from (Waiting(facts, ALL, 0, 0, None, reason) for facts in (BEGUN, HOLDING))
         return
@@ -151,5 +134,5 @@ def _estimated(facts: str, relation: str, rows: Sequence[tuple[Any, ...]], n_sub
     if not rows:
         return Waiting(facts, relation, 0, 0, None, "found no such facts")
     _, _, subjects, first, last, n = (np.array(column) for column in zip(*rows, strict=True))
-    arrivals = turnbull(first, last, n, subjects, seed=_SEED)
+    arrivals = turnbull(first, last, n, subjects, seed=DELAYS_SEED)
     return Waiting(facts, relation, int(n.sum()), n_subjects.get((facts, relation), 0), arrivals, None)

@@ -2,8 +2,7 @@
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.generations.naming import NAMES
-from tempkb.generations.tables import GENERATIONS, STATUSES
-from tempkb.models.tables import MODELS
+from tempkb.generations.tables import STATUSES
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.sql_estimates.aggregates import ALL as EVERY
 from tempkb.sql_estimates.aggregates import pooled
@@ -234,19 +233,3 @@ TOKEN_RANKS = View(
 
 TABLES = (JUDGED_ANSWERS, JUDGED_CHANGES)
 VIEWS = (ANSWER_RESULTS, NAMES_BY_WINDOW, TOKEN_RANKS)
-
-_JUDGED = tuple(
-    dict.fromkeys(
-        name
-        for one in BENCHMARKS
-        if one.reading and one.reading.judging
-        for part in (one.reading.judging.answers, one.reading.judging.changes)
-        if part
-        for name in part.needs
-    )
-)
-_PROMPTS = tuple(one.prompting.table.name for one in BENCHMARKS if one.prompting)
-MADE_FROM = {
-    JUDGED_ANSWERS.name: tuple(dict.fromkeys((GENERATIONS.name, PROMPT_SCORES.name, *_PROMPTS, *_JUDGED))),
-    JUDGED_CHANGES.name: tuple(dict.fromkeys((GENERATIONS.name, MODELS.name, *_PROMPTS, *_JUDGED))),
-}

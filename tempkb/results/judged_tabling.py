@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from tempkb.generations.naming import NAMES
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
-from tempkb.results.tables import ALL
 from tempkb.store.quoting import identifier, literal
 from tempkb.store.store import Store
 
@@ -22,8 +21,7 @@ def read_names(store: Store, *conditions: str) -> list[dict[str, Any]]:
         conditions: SQL that chooses among the rows of `judged_changes`.
     """
     counted = ", ".join(f"count(*) FILTER (names = {literal(name)}) AS {identifier(name)}" for name in NAMES)
-    rows: list[dict[str, Any]] = _rows(
-        store,
+    rows: list[dict[str, Any]] = store.query(
         f"""
         SELECT release, model, decoder, change_from AS window_start, {counted},
                count(DISTINCT subject_id) AS n_subjects
@@ -38,8 +36,7 @@ def read_names(store: Store, *conditions: str) -> list[dict[str, Any]]:
 def sample_by_kind(store: Store) -> dict[str, pa.Table]:
     """Return some changes with what models said, by whom they name; of the same answers always the same."""
     found = {
-        kind: _rows(
-            store,
+        kind: store.query(
             f"""
             SELECT model, decoder, window_start, item_id, coalesce(text, status) AS said, new_label, old_label
             FROM {JUDGED_CHANGES.name} WHERE names = {literal(kind)}
@@ -54,8 +51,7 @@ def sample_by_kind(store: Store) -> dict[str, pa.Table]:
 
 def read_named(store: Store, release: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Return whom models name in the changes of a release, by model and decoder; `item` is the change, as in scores."""
-    rows = _rows(
-        store,
+    rows = store.query(
         f"""
         SELECT model, decoder, names, placebo_names, subject_id, hash(item_id, new_object_id, old_object_id) AS item
         FROM {JUDGED_CHANGES.name} WHERE names IS NOT NULL AND release = {literal(release)} ORDER BY ALL
@@ -76,8 +72,7 @@ def read_changes(store: Store, conditions: Sequence[str], limit: int | None) -> 
         conditions: SQL that chooses among the rows of `judged_changes`.
         limit: most rows, chosen by hash; None for all.
     """
-    return _rows(
-        store,
+    return store.query(
         f"""
         SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
                coalesce(names, 'not asked') AS names, new_label AS new, old_label AS old, position
@@ -98,8 +93,7 @@ def read_items(store: Store, conditions: Sequence[str], limit: int | None) -> pa
         conditions: SQL that chooses among the rows of `judged_answers`.
         limit: most rows, chosen by hash; None for all.
     """
-    return _rows(
-        store,
+    return store.query(
         f"""
         SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
                array_to_string(accepted, '; ') AS accepted, exact_match, round(f1, 2) AS f1, round(rouge1, 2) AS rouge1,
@@ -115,9 +109,3 @@ def read_items(store: Store, conditions: Sequence[str], limit: int | None) -> pa
 
 def _most(limit: int | None) -> str:
     return "" if limit is None else f"LIMIT {limit}"
-
-
-def _rows(store: Store, query: str, table: str) -> pa.Table:
-    if store.lake.current(table, ALL) is None:
-        return store.tables[table].schema.empty_table().slice(0, 0)
-    return store.query(query, table)

@@ -3,33 +3,44 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Judging
+from tempkb.engine.steps import Work
 from tempkb.generations.measures import best, exact_match, is_recalled, released_f1_macro, rouge1, token_f1
 from tempkb.generations.naming import beginning, named
 from tempkb.generations.tables import GENERATIONS, UNMEASURED
 from tempkb.models.tables import MODELS
 from tempkb.prompts import QUESTION_ID
-from tempkb.results.currency import present_inputs
-from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.results.tables import ALL
-from tempkb.scores.tables import PROMPT_SCORES
-from tempkb.store.drafts import Provenance
+from tempkb.scores.tables import PROMPT_SCORES, SEPARATOR, model_of
+from tempkb.store.memory import view_files
+from tempkb.store.merge import union_by_key
 from tempkb.store.quoting import literal
-from tempkb.store.store import Store
+from tempkb.store.store import read_files
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
+
+if TYPE_CHECKING:
+    import duckdb
 
 Row = Mapping[str, Any]
 
 _BATCH_ROWS = 4096
+_OF_MODELS = {GENERATIONS.name, PROMPT_SCORES.name, MODELS.name}  # tables of which each partition is of one model
 _RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
 
+# Benchmarks that put questions to models, with the names of their prompts, and what is right.
+_JUDGED = [
+    (one.name, one.prompting.table.name, one.reading.judging)
+    for one in sorted(BENCHMARKS, key=attrgetter("name"))
+    if one.prompting and one.reading and one.reading.judging
+]
 _SAID = f"""
     SELECT question_id, model, decoder,
            list({{'status': status, 'text': text, 'token_ids': token_ids}} ORDER BY rank) AS answers
@@ -38,23 +49,42 @@ _SAID = f"""
 _COULD_BE_ASKED = f"answers[1].status NOT IN ({', '.join(map(literal, UNMEASURED))})"
 
 
-def write_judged(store: Store) -> list[Version]:
-    """Replace the rows of `judged_answers` and `judged_changes`."""
-    return [_write(store, JUDGED_ANSWERS, _answers(store)), _write(store, JUDGED_CHANGES, _changes(store))]
+def judged(work: Work, table: Table) -> Iterator[pa.Table]:
+    """Return the rows of `judged_answers` or `judged_changes`, in the order of the key.
 
-
-def _write(store: Store, table: Table, rows: Iterator[Row]) -> Version:
-    """Write rows, which come in the order of the key."""
-    made_from = Provenance(present_inputs(store.lake, table.name))
+    What the version that is there says of answers is kept, unless they, or all by which they are judged, are others.
+    """
+    lake, keys = work.store.lake, work.store.lake.partitions(GENERATIONS.name)
+    held = lake.current(table.name, ALL)
+    kept = [] if held is None or not held.fits(table) else _unchanged(keys, held, table, work.inputs)
+    new = [key for key in keys if key not in kept]
+    view_files(work.connection, GENERATIONS.name, lake.files(GENERATIONS.name, new), GENERATIONS.schema)
+    rows = iter((_answers if table is JUDGED_ANSWERS else _changes)(work.connection) if new else ())
     batches = iter(lambda: list(islice(rows, _BATCH_ROWS)), [])
-    return store.write(table, ALL, (pa.Table.from_pylist(batch, table.schema) for batch in batches), made_from)
+    fresh = (pa.Table.from_pylist(batch, table.schema) for batch in batches)
+    return union_by_key(_rows_of(held, kept) if held and kept else iter(()), fresh, table.key, "new")
 
 
-def _judged(store: Store) -> Iterator[tuple[Benchmark, str, Judging]]:
-    """Benchmarks whose questions were put to models: with the names of their prompts, and what is right."""
-    for one in sorted(BENCHMARKS, key=attrgetter("name")) if store.lake.partitions(GENERATIONS.name) else ():
-        if one.prompting and one.reading and one.reading.judging and store.lake.partitions(one.prompting.table.name):
-            yield one, one.prompting.table.name, one.reading.judging
+def _unchanged(keys: Sequence[str], held: Version, table: Table, inputs: Mapping[str, str]) -> list[str]:
+    """The partitions of answers that a version has judged as they would be judged now."""
+    changed = [name.partition(" ")[::2] for name, _ in held.inputs.items() ^ inputs.items()]
+    if not held.is_of_present_code(table) or not {name for name, _ in changed} <= _OF_MODELS:
+        return []
+    answers = {key for name, key in changed if name == GENERATIONS.name}
+    models = {model_of(key) for name, key in changed if name != GENERATIONS.name}
+    return [key for key in keys if key not in answers and model_of(key) not in models]
+
+
+def _rows_of(held: Version, partitions: Sequence[str]) -> Iterator[pa.Table]:
+    """The rows of a version about some partitions of answers."""
+    for rows in read_files(held.paths()):
+        of = pc.binary_join_element_wise(rows["model"], rows["decoder"], SEPARATOR)
+        yield rows.filter(pc.is_in(of, pa.array(partitions)))
+
+
+def _query(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[Row]:
+    for batch in connection.sql(query).to_arrow_reader(_BATCH_ROWS):
+        yield from batch.to_pylist()
 
 
 def _asked(prompts: str, judging: Judging) -> str:
@@ -74,10 +104,11 @@ def _asked(prompts: str, judging: Judging) -> str:
     """
 
 
-def _answers(store: Store) -> Iterator[Row]:
+def _answers(connection: "duckdb.DuckDBPyConnection") -> Iterator[Row]:
     """Rows of `judged_answers`."""
-    for benchmark, prompts, judging in _judged(store):
-        rows = store.query(
+    for benchmark, prompts, judging in _JUDGED:
+        rows = _query(
+            connection,
             f"""
             WITH accepted AS (
                 SELECT release, item_id, any_value(window_start) AS window_start, any_value(subset) AS subset,
@@ -95,15 +126,10 @@ def _answers(store: Store) -> Iterator[Row]:
             LEFT JOIN known AS k USING (release, item_id, variant, model)
             ORDER BY release, model, decoder, item_id, wording
             """,
-            prompts,
-            GENERATIONS.name,
-            PROMPT_SCORES.name,
-            *judging.answers.needs,
         )
-        for batch in rows.to_batches(_BATCH_ROWS):
-            for row in batch.to_pylist():
-                names = list(dict.fromkeys(row["names"]))
-                yield {"benchmark": benchmark.name, **_first(row), "accepted": names, **_worth(row)}
+        for row in rows:
+            names = list(dict.fromkeys(row["names"]))
+            yield {"benchmark": benchmark, **_first(row), "accepted": names, **_worth(row)}
 
 
 def _first(row: Row) -> dict[str, Any]:
@@ -137,12 +163,13 @@ def _worth(row: Row) -> dict[str, float | None]:
     return worth
 
 
-def _changes(store: Store) -> Iterator[Row]:
+def _changes(connection: "duckdb.DuckDBPyConnection") -> Iterator[Row]:
     """Rows of `judged_changes`."""
-    for _, prompts, judging in _judged(store):
+    for _, prompts, judging in _JUDGED:
         if judging.changes is None:
             continue
-        rows = store.query(
+        rows = _query(
+            connection,
             f"""
             SELECT c.*, a.model, a.decoder, a.question_id, a.answers, m.knows_certainly_until, m.knows_possibly_until
             FROM ({judging.changes.query}) AS c
@@ -151,16 +178,11 @@ def _changes(store: Store) -> Iterator[Row]:
             WHERE a.wording = 'once'
             ORDER BY release, model, decoder, item_id, new_object_id, old_object_id
             """,
-            prompts,
-            GENERATIONS.name,
-            MODELS.name,
-            *judging.changes.needs,
         )
-        for batch in rows.to_batches(_BATCH_ROWS):
-            for row in batch.to_pylist():
-                possibly = row["knows_possibly_until"]
-                days = None if possibly is None else (row["change_from"] - possibly).days
-                yield {**_first(row), "position": _position(row), "days_after": days, **_names(row)}
+        for row in rows:
+            possibly = row["knows_possibly_until"]
+            days = None if possibly is None else (row["change_from"] - possibly).days
+            yield {**_first(row), "position": _position(row), "days_after": days, **_names(row)}
 
 
 def _position(row: Row) -> str | None:

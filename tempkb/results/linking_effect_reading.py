@@ -1,4 +1,4 @@
-"""Reads ranks of linkers, computes what they show of time, and writes `linking_effects`."""
+"""Reads ranks of linkers and computes what they show of time."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
-from tempkb.results.currency import present_inputs
 from tempkb.results.linking_effects import (
     CONTINUAL_IN_MINUS_OUT,
     COVID_MINUS_RECURRENT,
@@ -22,10 +21,8 @@ from tempkb.results.linking_effects import (
     effect_of,
 )
 from tempkb.results.linking_sql import KS, SETUPS
-from tempkb.results.tables import ALL, LINKING_EFFECTS
-from tempkb.store.drafts import Provenance
+from tempkb.results.tables import LINKING_EFFECTS
 from tempkb.store.store import Store
-from tempkb.store.versions import Version
 
 Group = tuple[str, str]
 """A release and a setup."""
@@ -84,12 +81,11 @@ _NEW = f"""
 _TABLES = (LINKING_SCORES.name, LINKERS.name)
 
 
-def write_linking_effects(store: Store) -> Version:
-    """Replace the rows of `linking_effects`; there are none without trained linkers."""
+def linking_effects(store: Store) -> pa.Table:
+    """Return the rows of `linking_effects`; there are none without trained linkers."""
     rows = [_row(group, k, effect) for k in _KS for group, found in read_effects(store, k).items() for effect in found]
     rows.sort(key=lambda row: [row[name] for name in LINKING_EFFECTS.key])
-    made_from = Provenance(present_inputs(store.lake, LINKING_EFFECTS.name))
-    return store.write(LINKING_EFFECTS, ALL, [pa.Table.from_pylist(rows, LINKING_EFFECTS.schema)], made_from)
+    return pa.Table.from_pylist(rows, LINKING_EFFECTS.schema)
 
 
 def read_effects(store: Store, k: int) -> dict[Group, list[Effect]]:
@@ -190,20 +186,6 @@ def shock_quarter(kinds: list[Mapping[str, Any]]) -> date | None:
 
 
 def _row(group: Group, k: int, effect: Effect) -> dict[str, Any]:
-    return {
-        "release": group[0],
-        "setup": group[1],
-        "contrast": effect.contrast.name,
-        "k": k,
-        "unit": effect.contrast.unit,
-        "expected": effect.contrast.expected,
-        "estimate": effect.estimate,
-        "low": effect.low,
-        "high": effect.high,
-        "n_items": effect.n_items,
-        "n_clusters": effect.n_clusters,
-        "n_seeds": effect.n_seeds,
-        "p_value": effect.p_value,
-        "verdict": effect.verdict,
-        "note": effect.note,
-    }
+    contrast = effect.contrast
+    of = {"contrast": contrast.name, "unit": contrast.unit, "expected": contrast.expected}
+    return {**vars(effect), **of, "release": group[0], "setup": group[1], "k": k}

@@ -1,4 +1,4 @@
-"""Reads what linkers link, and computes and writes the figures that put linkers together. No Dagster here."""
+"""Reads what linkers link and computes the figures that put linkers together. No Dagster here."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,15 +10,12 @@ import pyarrow as pa
 
 from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
-from tempkb.results.currency import present_inputs
 from tempkb.results.linking_sql import METRICS, SETUPS, counts, spaces
 from tempkb.results.linking_weights import Figure, by_test, by_training, in_and_out
-from tempkb.results.tables import ALL, LINKING_SUMS
+from tempkb.results.tables import LINKING_SUMS
 from tempkb.statistics.clusters import codes
 from tempkb.statistics.weighted import UNTRAINED, Cells, WeightedSum, weighted_sums
-from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
-from tempkb.store.versions import Version
 
 Answer = Callable[[str], pa.Table]
 """What answers SQL over the tables `NEEDS`."""
@@ -62,14 +59,8 @@ _ROWS = f"""
 """
 
 
-def write_linking_sums(store: Store) -> Version:
-    """Replace the rows of `linking_sums`; there are none without scores of linkers."""
-    made_from = Provenance(present_inputs(store.lake, LINKING_SUMS.name))
-    return store.write(LINKING_SUMS, ALL, [read_sums(store)], made_from)
-
-
 def read_sums(store: Store) -> pa.Table:
-    """Return the rows of `linking_sums` as they are by the present scores."""
+    """Return the rows of `linking_sums` as they are by the present scores; there are none without scores of linkers."""
     with store.asking(*NEEDS) as answer:
         return sums_of(answer)
 
@@ -159,14 +150,6 @@ def _named(figure: Figure) -> dict[str, Any]:
 
 def _figures(found: WeightedSum) -> dict[str, Any]:
     estimate = found.estimate
-    return {
-        "value": estimate.value,
-        "standard_error": estimate.standard_error,
-        "seed_error": found.seed_error,
-        "low": estimate.low,
-        "high": estimate.high,
-        "n_items": estimate.n_items,
-        "n_clusters": estimate.n_clusters,
-        "n_linkers": found.n_units,
-        "n_seeds": found.n_seeds,
-    }
+    named = ("value", "standard_error", "low", "high", "n_items", "n_clusters")
+    of = {"seed_error": found.seed_error, "n_linkers": found.n_units, "n_seeds": found.n_seeds}
+    return of | {name: getattr(estimate, name) for name in named}

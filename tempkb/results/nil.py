@@ -1,4 +1,4 @@
-"""Computes and writes how well linkers tell that the entity of a mention is not there yet. No Dagster here."""
+"""Computes how well linkers tell that the entity of a mention is not there yet. No Dagster here."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from tempkb.linking.nil import VALUES, p_values, scores_of_earlier
 from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, linker_of, parts_of
-from tempkb.results.currency import present_inputs
-from tempkb.results.tables import ALL, NIL_RESULTS
+from tempkb.results.tables import NIL_RESULTS
 from tempkb.statistics.clusters import Codes, Sums, codes, floats, summed
 from tempkb.statistics.estimates import Estimate, as_share, clustered_mean, proportion, ratio_mean
 from tempkb.statistics.roc import clustered_auc, permuted_aucs
-from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, declared_rows
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
@@ -42,11 +40,10 @@ def _only(mentions: Mentions, chosen: Bools) -> Mentions:
     return {name: column[chosen] for name, column in mentions.items()}
 
 
-def write_nil_results(store: Store) -> Version:
-    """Replace the rows of `nil_results`; there are none without scores in pools of earlier snapshots."""
+def nil_results(store: Store) -> pa.Table:
+    """Return the rows of `nil_results`; there are none without scores in pools of earlier snapshots."""
     rows = [{**row, "number": at} for at, row in enumerate(_rows(store), 1)]
-    made_from = Provenance(present_inputs(store.lake, NIL_RESULTS.name))
-    return store.write(NIL_RESULTS, ALL, [pa.Table.from_pylist(rows, NIL_RESULTS.schema)], made_from)
+    return pa.Table.from_pylist(rows, NIL_RESULTS.schema)
 
 
 def _rows(store: Store) -> Iterator[dict[str, Any]]:

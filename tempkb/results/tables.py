@@ -1,18 +1,17 @@
 """The tables of results, which are about all models of a home at once."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
-from tempkb.linking.asked import rows_of
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
-from tempkb.models.tables import MODELS
 from tempkb.results import judged_tables
-from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, FLOAT64, INT32, INT64, STRING
-from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 
 ALL = "all"
 """The one partition of a table of results."""
+
+EFFECT_REPLICATES, EFFECT_SEED = 10_000, 17
+"""Of bootstraps and permutations, for `demo_effect`."""
+DELAYS_YEARS, DELAYS_SEED = 2, 13
+"""By how many years windows have to be older than the newest dump, and of bootstraps, for `fact_delays`."""
 
 AGGREGATES = tuple(one.reading.aggregate.name for one in BENCHMARKS if one.reading and one.reading.aggregate)
 VERDICTS = ("more", "less", "cannot tell", "no comparison")
@@ -405,26 +404,3 @@ TABLES = (
     FACT_DELAYS,
     *judged_tables.TABLES,
 )
-
-_SCORED = (
-    MODELS.name,
-    PROMPT_SCORES.name,
-    *(
-        table.name
-        for one in BENCHMARKS
-        if one.reading and one.reading.aggregate
-        for table in one.room.tables
-        if table.name in one.reading.aggregate.needs
-    ),
-)
-MADE_FROM = {
-    KNOWLEDGE.name: _SCORED,
-    KNOWS.name: _SCORED,
-    DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
-    LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
-    LINKING_SUMS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("types").needs),
-    NIL_RESULTS.name: (LINKING_SCORES.name, NIL_THRESHOLDS.name),
-    FACT_DELAYS.name: (FACTS.name, WIKIDATA_ENTITIES.name),
-    **judged_tables.MADE_FROM,
-}
-"""From which tables each table of results is made."""

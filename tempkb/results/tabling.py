@@ -1,4 +1,4 @@
-"""Writes what models know as a table: rows of the lake, CSV with all columns, and LaTeX as papers print it."""
+"""Shows what models know as a table: rows of the lake, CSV with all columns, and LaTeX as papers print it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,17 +6,14 @@ from typing import Any
 import pyarrow as pa
 
 from tempkb.models.known import until_in_words
-from tempkb.results.currency import present_inputs
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.latex import escaped
 from tempkb.results.questions import Scored
 from tempkb.results.reading import read_windows
-from tempkb.results.tables import ALL, KNOWLEDGE
+from tempkb.results.tables import KNOWLEDGE
 from tempkb.statistics import Estimate
-from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.store.versions import Version
 from tempkb.wording import csv_of, rounded
 
 TITLES = (
@@ -36,11 +33,10 @@ TITLES = (
 _UNRANKED = "none: as controls"
 
 
-def write_known(store: Store, table: Table, known: Sequence[Known]) -> Version:
-    """Replace the rows of `knowledge` or `knows`."""
+def rows_of_known(table: Table, known: Sequence[Known]) -> pa.Table:
+    """Return the rows of `knowledge` or `knows`."""
     rows = sorted((one.row() for one in known), key=lambda row: [row[name] for name in table.key])
-    made_from = Provenance(present_inputs(store.lake, table.name))
-    return store.write(table, ALL, [pa.Table.from_pylist(rows, table.schema)], made_from)
+    return pa.Table.from_pylist(rows, table.schema)
 
 
 def read_known(store: Store) -> tuple[list[Known], list[Known]]:

@@ -8,11 +8,11 @@ from tempkb.api import open_store
 from tempkb.errors import SettingsError
 from tempkb.generations.naming import NAMES, NEW, NONE, OLD
 from tempkb.generations.tables import GENERATIONS
-from tempkb.results.currency import are_due
 from tempkb.results.judged_tables import JUDGED_CHANGES
 from tempkb.results.judged_tabling import read_changes, read_items, read_named
 from tempkb.results.knowing import Known
 from tempkb.results.requests import AnswersRequest
+from tempkb.results.steps import are_due
 from tempkb.results.tabling import share_in_words
 from tempkb.scores.tables import model_of
 from tempkb.screens.console import console, grid, print_next, say

@@ -7,7 +7,7 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
-from tempkb.results.currency import are_due
+from tempkb.results.steps import are_due
 from tempkb.results.tables import FACT_DELAYS
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.files import write_csv

@@ -12,8 +12,8 @@ from tempkb.linking.requests import link_request
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP, NIL_THRESHOLDS
 from tempkb.linking.training.recipe import PRESETS, other_numbers
 from tempkb.options import Words
-from tempkb.results.currency import are_due
 from tempkb.results.linking_sql import OWN_SETUPS
+from tempkb.results.steps import are_due
 from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.store.lake import Lake

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from tempkb.api import open_store
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL
-from tempkb.results.currency import is_current
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import CATEGORIES, Linking, read_linking
 from tempkb.results.linking_tabling import (
@@ -22,6 +21,7 @@ from tempkb.results.linking_tabling import (
     sentences,
     table_of_category,
 )
+from tempkb.results.steps import look
 from tempkb.results.tables import ALL, LINKING_EFFECTS
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.files import write_file, write_picture
@@ -87,11 +87,10 @@ def _print_effects(store: Store, linking: Linking) -> None:
         command = f"tempkb linking --release {linking.release}"
         say(f"Verdicts ({LINKING_EFFECTS.name}) are of the pool {OWN_POOL} only: {command}")
         return
-    version = store.lake.current(LINKING_EFFECTS.name, ALL)
     rows = store.read(LINKING_EFFECTS.name, release=linking.release).to_pylist()
     if rows:
         print_effects(rows)
-        if version is not None and not is_current(store.lake, version):
+        if not look(store).is_current(LINKING_EFFECTS.name, ALL):
             say("These verdicts are of earlier scores or mentions; compute them again: tempkb results")
     else:
         say("What these linkers show of time, with verdicts: tempkb results")

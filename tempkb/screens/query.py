@@ -19,7 +19,7 @@ import duckdb
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError, StoredDamageError
-from tempkb.results.currency import are_due, asked_of
+from tempkb.results.steps import are_due, asked_of
 from tempkb.screens.failure import warn
 from tempkb.screens.utf8 import as_utf8, speak_utf8
 from tempkb.store.answers import BATCH_ROWS, Answer

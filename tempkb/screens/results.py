@@ -17,7 +17,7 @@ from tempkb.results.plots import levels_figure
 from tempkb.results.questions import Question
 from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, MADE_FROM
+from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, TABLES
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, level_in_words, questions_of
 from tempkb.screens.answers import print_names
 from tempkb.screens.console import console, grid, print_next, say
@@ -188,9 +188,9 @@ def _calibration(found: Calibration | None) -> tuple[str, str]:
 def print_results() -> None:
     """Print how many rows the tables of results have, and the demo effect if there is one."""
     store = open_store()
-    for table in MADE_FROM:
-        version = store.lake.current(table, ALL)
-        say(f"{table}: {counted(version.rows if version is not None else 0, 'row')}")
+    for table in TABLES:
+        version = store.lake.current(table.name, ALL)
+        say(f"{table.name}: {counted(version.rows if version is not None else 0, 'row')}")
     rows = store.ask(f"FROM {DEMO_EFFECT.name} ORDER BY family, expected, benchmark, contrast", DEMO_EFFECT.name)
     if rows:
         console().print(grid(_EFFECT_TITLES, [_effect_cells(row) for row in rows], title="demo effect"))

@@ -14,7 +14,7 @@ from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
 from tempkb.generations.importing import Imported
 from tempkb.models.known import known_models
 from tempkb.options import Words
-from tempkb.results.currency import are_due
+from tempkb.results.steps import are_due
 from tempkb.results.tables import KNOWLEDGE, KNOWS
 from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.running import counted

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from tempkb.again import command_for
 from tempkb.api import open_store
 from tempkb.benchmarks.register import entries, is_at_work, unfinished_releases
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
@@ -22,7 +23,6 @@ from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.rooms import steps
 from tempkb.scores.tables import PROMPT_SCORES, model_of
-from tempkb.screens.again import command_for
 from tempkb.screens.console import console, grid, headed, print_next, say
 from tempkb.settings import Home, at_home
 from tempkb.store.lake import Lake
@@ -92,7 +92,6 @@ def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Se
             )
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
-    _print_stale(store, look, [one for some in versions.values() for one in some], dumps)
     gone = [row for row in models if row["status"] == READY and is_gone(row)]
     _print_models(store, [{**row, "status": "gone"} if row in gone else row for row in models])
     _print_linkers(store, linkers)
@@ -115,6 +114,7 @@ def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Se
             "with them; to remove them: tempkb gc"
         )
     _print_releases(store)
+    _print_stale(store, look, [one for some in versions.values() for one in some], dumps)
     is_served = _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     read = {one.partition for name in (NAMESPACES.name, FACTS.name) for one in versions[name]}
     if home.dagster.exists() and (is_served or any(dump.dump_id not in read for dump in dumps)):

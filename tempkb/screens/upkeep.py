@@ -2,11 +2,11 @@
 
 import shlex
 
+from tempkb.again import command_for
 from tempkb.api import open_store
 from tempkb.benchmarks.register import frozen_versions
 from tempkb.dumps.retention import empty_bin
 from tempkb.errors import SettingsError
-from tempkb.screens.again import command_for
 from tempkb.screens.console import say
 from tempkb.screens.failure import fail, tell
 from tempkb.store.locks import Patience

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 
+from tempkb.again import command_for
 from tempkb.api import open_store
 from tempkb.benchmarks.register import (
     entries,
@@ -34,7 +35,6 @@ from tempkb.record import copy_fault
 from tempkb.revisions.losses import lacking_quarters, lacking_texts
 from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.screens.again import command_for
 from tempkb.screens.console import program, say
 from tempkb.screens.failure import tell
 from tempkb.store.database import Difference, repair_of

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from tempkb.again import command_for
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import release_names
@@ -17,7 +18,6 @@ from tempkb.models.decoding.generated import GENERATION_STATUSES, STOPPED
 from tempkb.prompts import Question
 from tempkb.removal import of_model, remove
 from tempkb.scores.running import ask_model
-from tempkb.screens.again import command_for
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb.store.said import forget_release, read_said

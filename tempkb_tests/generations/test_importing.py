@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tempkb.again import command_for
 from tempkb.benchmarks.benchmark import benchmark_named
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.exporting import export_release
@@ -22,7 +23,6 @@ from tempkb.generations.kind import KINDS
 from tempkb.models.adding import add_model
 from tempkb.models.known import known_model
 from tempkb.models.requests import request_of
-from tempkb.screens.again import command_for
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.damage import draw
 

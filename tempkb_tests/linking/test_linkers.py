@@ -16,6 +16,7 @@ import torch
 from click.testing import CliRunner
 from safetensors.torch import load_file
 
+from tempkb.again import command_for
 from tempkb.api import open_store
 from tempkb.cli import main
 from tempkb.errors import ModelError, SettingsError
@@ -31,7 +32,6 @@ from tempkb.linking.tables import DIGESTS, LINKERS
 from tempkb.linking.training.lessons import Course, Lesson
 from tempkb.removal import of_linker, of_release
 from tempkb.runs.jobs import Summary
-from tempkb.screens.again import command_for
 from tempkb.screens.console import program
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification

@@ -5,6 +5,7 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
+from tempkb.again import command_for
 from tempkb.benchmarks.linkable import pools
 from tempkb.benchmarks.register import write_entry
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
@@ -18,7 +19,6 @@ from tempkb.linking.scoring import link_mentions
 from tempkb.linking.tables import ENTITY_VECTORS, LINKING_SCORES
 from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
 from tempkb.removal import of_release, remove
-from tempkb.screens.again import command_for
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import LockTimeoutError, locked
 from tempkb.store.promises import Subject

@@ -13,8 +13,9 @@ from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP, scores_partition
-from tempkb.results.linking_sums import write_linking_sums
+from tempkb.results.tables import LINKING_SUMS
 from tempkb.store.drafts import Provenance
+from tempkb_tests.results.making import make
 
 CUTS = (date(2022, 1, 1), date(2023, 1, 1))
 
@@ -32,7 +33,7 @@ def fill_linked(home, demo_home):
             if model_cut:
                 add_linker(store, name, model_cut)
             add_scores(store, name, model_cut)
-        write_linking_sums(store)
+        make(store, LINKING_SUMS)
         store.publish()
 
 

@@ -15,13 +15,14 @@ from tempkb.api import open_store
 from tempkb.generations.tables import GENERATIONS
 from tempkb.models.tables import MODELS
 from tempkb.prompts import QUESTION_ID
-from tempkb.results.judging import write_judged
+from tempkb.results.judged_tables import JUDGED_CHANGES
 from tempkb.results.reading import read_levels_by_window
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.conftest import DAYS, SCORERS, add_model, add_scores
+from tempkb_tests.results.making import make
 from tempkb_tests.wikidata.items import read_home
 
 WINDOW = ("--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01")
@@ -446,7 +447,7 @@ def test_whom_they_name_counts_the_changes_of_the_table_above(scored_home, tmp_p
     ]
     table = pa.Table.from_pylist(rows, GENERATIONS.schema)
     store.write(GENERATIONS, "early--seq2seq.greedy-1.f32", [table], Provenance())
-    write_judged(store)
+    make(store, JUDGED_CHANGES)
     counts = []
     for more in ((), ("--all-items",)):
         lines = run_tempkb(home, "knows", *WINDOW, *more, COLUMNS="200").stdout.splitlines()

@@ -6,8 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from tempkb.cli import main
-from tempkb.results.delays import write_fact_delays
+from tempkb.results.tables import FACT_DELAYS
 from tempkb.store.plain import plain_rows
+from tempkb_tests.results.making import make
 from tempkb_tests.wikidata.items import item, read_home, said
 
 DAYS = ("2020-01-01", "2020-04-01", "2022-07-01")
@@ -26,7 +27,7 @@ def others(numbers):
 
 
 def read(store):
-    write_fact_delays(store)
+    make(store, FACT_DELAYS)
     return {(row["facts"], row["relation"], row["share"]): row for row in plain_rows(store.read("fact_delays"))}
 
 
@@ -103,7 +104,7 @@ def test_what_cannot_be_said_is_said(tmp_path, monkeypatch, days, reason):
 def test_the_command_prints_a_table_and_writes_all_rows(store, tmp_path):
     none = CliRunner().invoke(main, ["late"])
     assert none.exit_code == 1
-    write_fact_delays(store)
+    make(store, FACT_DELAYS)
     printed = CliRunner().invoke(main, ["late", "--csv", str(tmp_path / "late.csv")], env={"COLUMNS": "200"})
     assert printed.exit_code == 0, printed.output
     assert "50 to 80" in printed.output

@@ -9,12 +9,13 @@ from scipy.stats import t
 from tempkb.benchmarks.dynamic_templama.named_changes import CHANGES_AND_NAMES
 from tempkb.generations.tables import GENERATIONS
 from tempkb.prompts import Question
-from tempkb.results.currency import are_due
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
-from tempkb.results.judging import write_judged
+from tempkb.results.steps import are_due
+from tempkb.results.tables import ALL
 from tempkb.statistics.estimates import clustered_mean, proportion
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
+from tempkb_tests.results.making import make
 from tempkb_tests.results.worlds import Q1, Q2, Q3, Q4, Facts, World, clustered
 from tempkb_tests.scores.conftest import add, built, one_thread, saved, store  # noqa: F401 - fixtures of this module
 
@@ -74,7 +75,8 @@ def said(store, add):  # noqa: F811
 
 def test_changes_name_the_new_the_old_or_nothing(said):
     assert "judged_changes" in are_due(said, [JUDGED_CHANGES.name])
-    write_judged(said)
+    make(said, JUDGED_ANSWERS)
+    make(said, JUDGED_CHANGES)
     assert not are_due(said, [JUDGED_CHANGES.name, JUDGED_ANSWERS.name])
     rows = {row["item_id"]: row for row in said.read("judged_changes").to_pylist()}
     found = {key: (row["new_label"], row["old_label"], row["text"], row["names"]) for key, row in rows.items()}
@@ -92,7 +94,7 @@ def test_changes_name_the_new_the_old_or_nothing(said):
 
 
 def test_answers_are_worth_what_the_measures_say(said):
-    write_judged(said)
+    make(said, JUDGED_ANSWERS)
     rows = {row["item_id"]: row for row in said.read("judged_answers").to_pylist()}
     # Ada played for Reed, then for Salt, and in one window for both.
     assert {key: row["exact_match"] for key, row in rows.items() if key.startswith("Q1_")} == {
@@ -107,9 +109,9 @@ def test_answers_are_worth_what_the_measures_say(said):
     assert coach["f1"] == pytest.approx(2 / 4)
     assert {row["recall_at_10"] for row in rows.values()} == {None}
     # Nothing depends on when it is computed.
-    before = [version.version for version in said.lake.versions("judged_answers")]
-    write_judged(said)
-    assert [version.version for version in said.lake.versions("judged_answers")] == before
+    (before,) = said.lake.versions("judged_answers")
+    said.lake.remove("judged_answers", ALL)
+    assert make(said, JUDGED_ANSWERS).version == before.version
 
 
 def test_shares_have_the_errors_of_the_statistics():
@@ -199,7 +201,8 @@ def test_a_greedy_answer_is_judged_by_its_beginning(store, add):  # noqa: F811
     }
     answer(store, name, answers, "causal.greedy-1.f32")
     answer(store, name, answers)
-    write_judged(store)
+    make(store, JUDGED_ANSWERS)
+    make(store, JUDGED_CHANGES)
     rows = store.read("judged_answers").to_pylist()
     found = {(row["decoder"].split("-")[0], row["item_id"]): (row["exact_match"], row["f1"]) for row in rows}
     assert found["causal.greedy", "Q1_P54_2019-Q3"] == (1, 1)

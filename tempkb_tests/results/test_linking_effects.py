@@ -11,8 +11,7 @@ from scipy.stats import t
 from tempkb.api import open_store
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_NEW_ENTITIES
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
-from tempkb.results.currency import is_current
-from tempkb.results.linking_effect_reading import read_effects, shock_quarter, write_linking_effects
+from tempkb.results.linking_effect_reading import linking_effects, read_effects, shock_quarter
 from tempkb.results.linking_effects import (
     CONTINUAL_IN_MINUS_OUT,
     LINKER_MINUS_PRIOR,
@@ -21,8 +20,11 @@ from tempkb.results.linking_effects import (
     effect_between,
     effect_of,
 )
+from tempkb.results.steps import look
+from tempkb.results.tables import ALL, LINKING_EFFECTS
 from tempkb.statistics import Estimate, crossed_bootstrap, equivalence
 from tempkb.store.drafts import Provenance
+from tempkb_tests.results.making import make
 
 Y1, Y2 = date(2022, 1, 1), date(2023, 1, 1)
 
@@ -210,8 +212,8 @@ def fill(store, seeds, lacking=()):
 
 
 def test_a_home_says_what_its_linkers_show(store):
-    version = write_linking_effects(store)
-    assert is_current(store.lake, version)
+    make(store, LINKING_EFFECTS)
+    assert look(store).is_current(LINKING_EFFECTS.name, ALL)
     found = {(row["contrast"], row["k"]): row for row in store.read("linking_effects").to_pylist()}
     assert len(found) == 8
     prior, continual = found["linker_minus_prior", 1], found["continual_in_minus_out", 1]
@@ -252,7 +254,7 @@ def test_a_home_without_trained_linkers_has_no_effects(home_folder):
     assert read_effects(store, 1) == {}
     fill(store, seeds=0)
     assert read_effects(store, 1) == {}
-    assert write_linking_effects(store).rows == 0
+    assert linking_effects(store).num_rows == 0
 
 
 def test_the_degrees_of_freedom_of_two_random_factors_are_known():

@@ -21,15 +21,14 @@ from tempkb.linking.tables import LINKING_SCORES, scores_partition
 from tempkb.linking.training.recipe import PRESETS
 from tempkb.pictures import as_png
 from tempkb.results import linking_reading
-from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
-from tempkb.results.linking_sums import write_linking_sums
 from tempkb.results.linking_tabling import heads_of, limits, points, sentences, table_of_category
-from tempkb.results.tables import LINKING_SUMS
+from tempkb.results.tables import ALL, LINKING_EFFECTS, LINKING_SUMS
 from tempkb.screens.linkers import print_linker, print_linkers, print_scores
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.linked import CUTS, add_linker, add_scores
+from tempkb_tests.results.making import make
 from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-8")
@@ -361,7 +360,7 @@ def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path,
     shutil.copytree(linked_home, home)
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     store = open_store()
-    write_linking_effects(store)
+    make(store, LINKING_EFFECTS)
     told = "These verdicts are of earlier scores or mentions; compute them again: "
     said = run_tempkb(home, "linking").stdout
     assert "what linkers show of time" in said
@@ -383,14 +382,15 @@ def test_sums_that_do_not_follow_from_the_present_scores_are_said_to_be_due(link
     (held,) = store.lake.versions(LINKING_SUMS.name)
     store.publish()
     # The same scores give the same bytes.
-    assert write_linking_sums(store).version == held.version
+    store.lake.remove(LINKING_SUMS.name, ALL)
+    assert make(store, LINKING_SUMS).version == held.version
     assert due not in run_tempkb(home, "sql", asked).stderr
     add_scores(store, "r-2022", CUTS[0], pool="fixed-300")
     assert due in run_tempkb(home, "sql", asked).stderr
     assert due not in run_tempkb(home, "sql", "FROM linking_accuracy").stderr
     print_scores(["r-2022"], {})
     assert "linking_effects, linking_sums and nil_results are not of the present scores" in capsys.readouterr().out
-    write_linking_sums(store)
+    make(store, LINKING_SUMS)
     assert due not in run_tempkb(home, "sql", asked).stderr
 
 
@@ -401,7 +401,7 @@ def test_verdicts_are_shown_with_the_pool_that_they_are_of(linked_home, tmp_path
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     store = open_store()
     add_scores(store, "r-2022", CUTS[0], pool="fixed-300")
-    write_linking_effects(store)
+    make(store, LINKING_EFFECTS)
     assert "what linkers show of time" in run_tempkb(home, "linking").stdout
     said = run_tempkb(home, "linking", "--pool", "fixed-300").stdout
     assert "r: accuracy@64 of continual entities (pool fixed-300)" in said

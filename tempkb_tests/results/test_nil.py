@@ -15,10 +15,11 @@ from tempkb.linking.answering import link_text
 from tempkb.linking.requests import LinkRequest
 from tempkb.linking.scoring import link_mentions
 from tempkb.linking.tables import LINKING_SCORES, scores_partition
-from tempkb.results.nil import compared, figures, write_nil_results
+from tempkb.results.nil import compared, figures
 from tempkb.results.tables import NIL_RESULTS
 from tempkb.store.drafts import Provenance
 from tempkb_tests.linking.small_home import full, small_home
+from tempkb_tests.results.making import make
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-8")
 POOLS = ("2022-01-01", "2023-01-01")
@@ -116,7 +117,7 @@ def test_a_gap_has_no_pool_before_the_training_of_the_linker(tmp_path, monkeypat
         ]
         table = pa.Table.from_pylist(rows, LINKING_SCORES.schema)
         store.write(LINKING_SCORES, scores_partition("hand", "r", cut, pool), [table], Provenance())
-    write_nil_results(store)
+    make(store, NIL_RESULTS)
     rows = store.read(NIL_RESULTS.name, measure="top_score", mentions="all").to_pylist()
     by_gap = {row["gap"]: (row["value"], row["n_present"]) for row in rows if row["cut"] is None}
     # Of the trained linker only the mentions of C among the candidates of B; of the others those of B among A, too:
@@ -137,7 +138,7 @@ def linked(linked_home, tmp_path, monkeypatch):
 
 
 def test_the_prior_of_the_demo_tells_that_an_entity_is_not_there_yet(linked):
-    write_nil_results(linked)
+    make(linked, NIL_RESULTS)
     rows = linked.read(NIL_RESULTS.name, mentions="all").to_pylist()
     assert {(str(row["pool"]), str(row["cut"]), row["gap"]) for row in rows} == {
         ("2022-01-01", "2023-01-01", 1),

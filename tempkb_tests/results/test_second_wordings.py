@@ -11,13 +11,13 @@ from tempkb.api import open_store
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_PROMPTS
 from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS
 from tempkb.results.tables import KNOWS
-from tempkb.results.tabling import read_known, write_known
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.quoting import parquet
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, players, release
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.conftest import SCORERS, add_model
+from tempkb_tests.results.making import make
 from tempkb_tests.wikidata.items import read_home
 
 Q1, Q2, Q3, Q4 = (date(2019, month, 1) for month in (1, 4, 7, 10))
@@ -86,7 +86,7 @@ def test_both_wordings_are_asked(read):
 
 def test_changes_count_once(read):
     store = open_store()
-    write_known(store, KNOWS, read_known(store)[1])
+    make(store, KNOWS)
     ada, bea = ("Q1", Q3, "Q102", "Q101"), ("Q2", Q4, "Q101", "Q102")
     by = ("subject_id", "window_start", "new_object_id", "old_object_id")
     for view in ("change_scores", "scored_changes"):

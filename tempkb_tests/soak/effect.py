@@ -18,8 +18,7 @@ from typing import Any
 from unittest import mock
 
 from tempkb.api import open_store
-from tempkb.demo.models.effect_reading import write_demo_effect
-from tempkb.store.store import read_files
+from tempkb.demo.models.effect_reading import demo_effect
 from tempkb_tests.conftest import run_tempkb
 
 _STUDY = "2021-01-01..2024-01-01"
@@ -65,8 +64,8 @@ def fill(home: Path, world: int, n_seeds: int) -> None:
 def table_of(home: Path) -> list[dict[str, Any]]:
     """Compute `demo_effect` of a home, and return its rows."""
     with mock.patch.dict(os.environ, {"TEMPKB_HOME": str(home)}):
-        version = write_demo_effect(open_store())
-    return [row for piece in read_files(version.paths()) for row in piece.to_pylist()]
+        rows: list[dict[str, Any]] = demo_effect(open_store()).to_pylist()
+    return rows
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -17,13 +17,10 @@ from numpy.typing import NDArray
 
 from tempkb.demo.models.effect_scores import BORN, FamilyScores, Floats, Matrices, Panel
 from tempkb.results.linking_effects import CLAIM_SEEDS, unclaimed
+from tempkb.results.tables import EFFECT_REPLICATES, EFFECT_SEED
 from tempkb.statistics import MIN_CLUSTERS, crossed_bootstrap, holm, paired_difference
 from tempkb.wording import counted
 
-REPLICATES = 10_000
-"""Of bootstraps and permutations."""
-CHANCE = 17
-"""Seed of bootstraps and permutations."""
 LEVEL = 0.05
 _ROUNDING = 1e-12  # by which sums of equal numbers may differ
 _MOST_SPLITS = 20_000  # that are all tried; of more, as many are drawn
@@ -217,8 +214,8 @@ def _pairs_of_seeds(panel: Panel, cuts: tuple[date, date]) -> Effect:
     # Each pair counts once: the seed at place k is the later one of k pairs, and the earlier one of n - 1 - k.
     weights = (2 * np.arange(n) - (n - 1)) / comb(n, 2)
     estimate = float((levels @ weights).mean())
-    chance = np.random.Generator(np.random.PCG64(CHANCE))
-    orders = chance.permuted(np.tile(np.arange(n), (REPLICATES, len(cuts), 1)), axis=2)
+    chance = np.random.Generator(np.random.PCG64(EFFECT_SEED))
+    orders = chance.permuted(np.tile(np.arange(n), (EFFECT_REPLICATES, len(cuts), 1)), axis=2)
     permuted = np.abs((np.take_along_axis(levels[None], orders, axis=2) @ weights).mean(axis=1))
     margin = float(np.quantile(permuted, 1 - LEVEL))
     return replace(
@@ -260,7 +257,7 @@ def _permuted_cuts(panel: Panel, cuts: tuple[date, date]) -> float | None:
         np.put_along_axis(splits, chosen, True, axis=1)
         effects_of_splits = np.abs(_effect_of(splits, levels))
         return float((effects_of_splits >= abs(float(_effect_of(is_later, levels))) - _ROUNDING).mean())
-    chance = np.random.Generator(np.random.PCG64(CHANCE))
+    chance = np.random.Generator(np.random.PCG64(EFFECT_SEED))
     splits = chance.permuted(np.tile(is_later, (_MOST_SPLITS, 1)), axis=1)
     return _share_reaching(np.abs(_effect_of(splits, levels)), float(_effect_of(is_later, levels)))
 
@@ -281,7 +278,7 @@ def _crossed(effect: Effect, matrix: Floats) -> Effect:
     n_seeds = matrix.shape[1]
     if n_seeds < 2 or effect.n_clusters < MIN_CLUSTERS:
         return replace(effect, estimate=float(matrix.mean()), n_seeds=n_seeds)
-    found = crossed_bootstrap(matrix, n_replicates=REPLICATES, seed=CHANCE)
+    found = crossed_bootstrap(matrix, n_replicates=EFFECT_REPLICATES, seed=EFFECT_SEED)
     return replace(effect, estimate=found.value, low=found.low, high=found.high, n_seeds=n_seeds, p_value=found.p_value)
 
 

@@ -1,4 +1,4 @@
-"""Reads the scores of the tiny models of a home, computes the demo effect, and writes its table.
+"""Reads the scores of the tiny models of a home and computes the demo effect.
 
 A model has read what held on the day before its cut. So a change between the cuts is one whose old object held on the
 day before the first cut and not on that before the second, and whose new object held on the latter only. The window in
@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from datetime import date
 from typing import Any
+
+import pyarrow as pa
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
@@ -24,7 +26,7 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.demo.models.asking import DemoModel
-from tempkb.demo.models.effect import CHANCE, REPLICATES, Effect, effects
+from tempkb.demo.models.effect import Effect, effects
 from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
 from tempkb.demo.models.recipe import is_withheld
 from tempkb.errors import ContractError
@@ -32,30 +34,19 @@ from tempkb.models.known import known_models
 from tempkb.models.names import FAMILIES, Family
 from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import READY
-from tempkb.results.currency import present_inputs
-from tempkb.results.tables import ALL, DEMO_EFFECT
+from tempkb.results.tables import DEMO_EFFECT
 from tempkb.scores.requests import ScoreRequest
 from tempkb.scores.tables import PROMPT_SCORES
-from tempkb.store.drafts import Provenance
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
-from tempkb.store.versions import Version
 
 
-def write_demo_effect(store: Store) -> Version:
-    """Compute the demo effect from all scores of tiny models that the home has, and write it.
-
-    Returns:
-        the version of `demo_effect`; it has no rows if there are no tiny models of two cuts.
-    """
+def demo_effect(store: Store) -> pa.Table:
+    """Return the rows of `demo_effect` by all scores of tiny models; there are none without such models of two cuts."""
     read = read_scores(store)
     rows = [_row(scores, effect) for scores in read for effect in effects(scores)]
     rows.sort(key=lambda row: [row[name] for name in DEMO_EFFECT.key])
-    import pyarrow as pa
-
-    table = pa.Table.from_pylist(rows, DEMO_EFFECT.schema)
-    settings = {"replicates": REPLICATES, "seed": CHANCE}
-    return store.write(DEMO_EFFECT, ALL, [table], Provenance(present_inputs(store.lake, DEMO_EFFECT.name), settings))
+    return pa.Table.from_pylist(rows, DEMO_EFFECT.schema)
 
 
 def demo_models(store: Store) -> list[DemoModel]:

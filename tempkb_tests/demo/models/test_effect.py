@@ -15,14 +15,16 @@ import pytest
 from tempkb.api import open_store
 from tempkb.demo.models.asking import DemoModel
 from tempkb.demo.models.effect import CONTRASTS, effects
-from tempkb.demo.models.effect_reading import demo_models, read_scores, write_demo_effect
+from tempkb.demo.models.effect_reading import demo_effect, demo_models, read_scores
 from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
 from tempkb.demo.models.recipe import is_withheld
 from tempkb.models.names import FAMILIES
 from tempkb.prompts import Prompt
+from tempkb.results.tables import DEMO_EFFECT
 from tempkb.statistics import clustered_mean
 from tempkb.store.store import read_files
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.results.making import make
 
 CUTS = FIRST, SECOND = date(2022, 1, 1), date(2023, 7, 1)
 
@@ -381,7 +383,7 @@ def store(home):
 @pytest.fixture(scope="module")
 def written(store):
     """Rows of `demo_effect` by family and contrast."""
-    version = write_demo_effect(store)
+    version = make(store, DEMO_EFFECT)
     assert version.partition == "all"
     rows = [row for piece in read_files(version.paths()) for row in piece.to_pylist()]
     assert [(row["family"], row["benchmark"], row["contrast"]) for row in rows] == sorted(
@@ -518,7 +520,7 @@ def test_entities_of_ecbd_by_hand_and_families_that_were_not_asked_say_so(store,
 
 @pytest.mark.slow
 def test_the_same_scores_give_the_same_bytes(store):
-    assert write_demo_effect(store).version == write_demo_effect(store).version
+    assert demo_effect(store).equals(demo_effect(store))
 
 
 @pytest.mark.slow
@@ -563,4 +565,4 @@ def test_the_command_trains_and_adds_each_model_once(home, store):
 def test_a_home_without_models_has_an_empty_table(demo_home, tmp_path, monkeypatch):
     shutil.copytree(demo_home, tmp_path / "home")
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
-    assert write_demo_effect(open_store()).rows == 0
+    assert make(open_store(), DEMO_EFFECT).rows == 0

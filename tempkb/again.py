@@ -1,4 +1,4 @@
-"""The command that builds a damaged partition again, for the screens that name damage."""
+"""The command that builds a damaged partition again, for whatever names damage."""
 
 from tempkb.benchmarks.register import to_build_again
 from tempkb.generations.kind import KINDS

@@ -1,0 +1,156 @@
+"""The steps of the room: each table of results is made from what is there of all models or linkers at once.
+
+What is imported here is little: commands that ask what is current compute nothing.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
+from tempkb.engine.steps import Log, Look, Source, Step, Work
+from tempkb.generations.tables import GENERATIONS
+from tempkb.linking.asked import rows_of
+from tempkb.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
+from tempkb.models.tables import MODELS
+from tempkb.results import tables
+from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS
+from tempkb.rooms import TABLES, VIEWS
+from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.store.drafts import Provenance
+from tempkb.store.store import Store
+from tempkb.store.tables import Table, by_name
+from tempkb.store.versions import Version
+from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TABLES, _VIEWS = by_name(TABLES), by_name(VIEWS)
+_COMPARED = [one.reading.aggregate for one in BENCHMARKS if one.reading and one.reading.aggregate]
+_JUDGING = [one.reading.judging for one in BENCHMARKS if one.reading and one.reading.judging]
+_SCORED = (MODELS.name, PROMPT_SCORES.name, *(name for one in _COMPARED for name in one.needs))
+_ASKED = (
+    *(one.prompting.table.name for one in BENCHMARKS if one.prompting),
+    *(name for one in _JUDGING for part in (one.answers, one.changes) if part for name in part.needs),
+)
+
+
+def look(store: Store) -> Look:
+    """Return what tells which tables of results are of the present scores."""
+    from tempkb.rooms import steps
+
+    return Look(store, steps())
+
+
+def asked_of(store: Store, names: Collection[str]) -> list[str]:
+    """Return the tables of results that are among some names, or that views among them show."""
+    shown = {need for name in names if name in store.views for need in store.views[name].needs}
+    return [table.name for table in tables.TABLES if table.name in {*names, *shown}]
+
+
+def are_due(store: Store, names: Collection[str]) -> str:
+    """Return which tables of results, of those asked for, do not follow from the present scores, and what to type.
+
+    Empty if there is none.
+
+    Args:
+        store: of the home.
+        names: of tables, and of views over them.
+    """
+    seen = look(store)
+    due = [name for name in asked_of(store, names) if not seen.is_current(name, ALL)]
+    if not due:
+        return ""
+    are, them = ("is", "it") if len(due) == 1 else ("are", "them")
+    named = " and ".join(filter(None, (", ".join(due[:-1]), due[-1])))
+    return f"{named} {are} not of the present scores; compute {them} again: tempkb results"
+
+
+def _every(*names: str) -> tuple[Source, ...]:
+    """All partitions of tables, and of those that views among the names show."""
+    below = dict.fromkeys(_below(names))
+    return tuple(Source(_TABLES[name], lambda _store, _key: None, command=_command) for name in below)
+
+
+def _below(names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        view = _VIEWS.get(name)
+        yield from _below((*view.needs, *view.optional)) if view else (name,)
+
+
+def _command(store: Store, table: Table, key: str) -> str:
+    from tempkb.again import command_for
+
+    return command_for(store, table.name, key)
+
+
+def _scores_of_tokens(store: Store, _key: str) -> list[str]:
+    """The scores that have right names in tokens, as masked models write them."""
+    return [key for key in store.lake.keys(PROMPT_SCORES.name) if "--masked.answer_l2r-" in key]
+
+
+def _known(
+    store: Store, _keys: Sequence[str], made_from: Callable[[Table, str], Provenance], _log: Log
+) -> list[Version]:
+    from tempkb.results.tabling import read_known, rows_of_known
+
+    # Before anything is read, so that what is written meanwhile makes both stale.
+    provenances = [(table, made_from(table, ALL)) for table in (KNOWLEDGE, KNOWS)]
+    return [
+        store.write(table, ALL, [rows_of_known(table, known)], provenance)
+        for (table, provenance), known in zip(provenances, read_known(store), strict=True)
+    ]
+
+
+def _computed(place: str, work: Work) -> "list[pa.Table]":
+    """All rows of a table, in the order of its key, as the function of a module returns them for a store."""
+    module, _, name = place.rpartition(".")
+    return [getattr(import_module(f"tempkb.{module}"), name)(work.store)]
+
+
+def _judged(table: Table, work: Work) -> "Iterator[pa.Table]":
+    from tempkb.results.judging import judged
+
+    return judged(work, table)
+
+
+STEPS = (
+    Step((KNOWLEDGE, KNOWS), _every(*_SCORED, *(one.table for one in _COMPARED)), make_all=_known),
+    Step(
+        (tables.DEMO_EFFECT,),
+        _every(*(name for name in _SCORED if name in _TABLES), FACT_SPELLS.name),
+        partial(_computed, "demo.models.effect_reading.demo_effect"),
+        lambda _store: {"replicates": tables.EFFECT_REPLICATES, "seed": tables.EFFECT_SEED},
+    ),
+    Step(
+        (tables.LINKING_EFFECTS,),
+        _every(LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
+        partial(_computed, "results.linking_effect_reading.linking_effects"),
+    ),
+    Step(
+        (tables.LINKING_SUMS,),
+        _every(LINKERS.name, LINKING_SCORES.name, *rows_of("types").needs),
+        partial(_computed, "results.linking_sums.read_sums"),
+    ),
+    Step(
+        (tables.NIL_RESULTS,),
+        _every(LINKING_SCORES.name, NIL_THRESHOLDS.name),
+        partial(_computed, "results.nil.nil_results"),
+    ),
+    Step(
+        (tables.FACT_DELAYS,),
+        _every(FACTS.name, WIKIDATA_ENTITIES.name),
+        partial(_computed, "results.delays.fact_delays"),
+        lambda _store: {"seed": tables.DELAYS_SEED, "years": tables.DELAYS_YEARS},
+    ),
+    Step(
+        (JUDGED_ANSWERS,),
+        (*_every(GENERATIONS.name, *_ASKED), Source(PROMPT_SCORES, _scores_of_tokens, command=_command)),
+        partial(_judged, JUDGED_ANSWERS),
+    ),
+    Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *_ASKED), partial(_judged, JUDGED_CHANGES)),
+)
