@@ -49,7 +49,7 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
 
     words = words_typed(asked)
     scored, summary = ask(SCORES, (*names, *models), words, is_all=is_all)
-    close(summary, print_scores, scored, words)
+    close(summary, print_scores, scored, words, bool(summary.run_ids))
 
 
 @click.command()
@@ -73,7 +73,7 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
 
     words = words_typed(asked)
     answered, summary = ask(SAID, (*names, *models), words, is_all=is_all)
-    close(summary, print_generations, answered, words)
+    close(summary, print_generations, answered, words, bool(summary.run_ids))
 
 
 @click.group()

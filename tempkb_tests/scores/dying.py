@@ -19,7 +19,7 @@ DEATHS = {
     "middle": (shards.Shards, "finish", 3, True),
     "before adding": (Store, "add", 1, False),
     "behind adding": (Store, "add", 1, True),
-    "last": (shards.Shards, "mark_added", 2, True),
+    "last": (Store, "add", 2, True),
 }
 
 

@@ -20,7 +20,6 @@ from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.said import read_said
-from tempkb.store.store import inputs_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
 from tempkb_tests.conftest import run_script
 from tempkb_tests.models.test_parity import expected
@@ -282,7 +281,7 @@ def test_what_a_killed_run_has_finished_is_never_added_to_scores_of_other_files(
     name = add(store, "t5")
     score(store, name, limit="5")
     (version,) = store.lake.versions("prompt_scores")
-    others = Provenance(inputs_of(version) | {"weights_sha256": "0" * 64})
+    others = Provenance(version.inputs | {"weights_sha256": "0" * 64})
     monkeypatch.setattr(type(SCORES), "n_of_shard", 4)
     die("middle", name)
     store.write(PROMPT_SCORES, version.partition, [store.read("prompt_scores")], others)
