@@ -5,7 +5,6 @@ Most of what Dagster needs is imported once there is something to ask: often the
 
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,11 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
     _require_prompts(kind, store, [families[name] for name in (asked or families) if name in families], words)
     names = {one: one if one in families else _name_of(one) for one in asked or families if one not in unusable}
     new = _new(kind, names, families)
-    added = _added(new)
+    added = Summary()
+    if new:
+        from tempkb.runs.models import add
+
+        added = add(new)
     ready = {row["model"]: row for row in known_models(store.lake) if row["status"] == READY}
     # A name may be bound to other files than those that were to be added under it.
     usable = [
@@ -68,19 +71,10 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
 
     summary = past_damage(lambda: _ask(kind, store, [ready[name] for name in usable], words))
     left_out = [line for name, line in unusable.items() if is_all or name in asked]
-    failures, notes = [*added.failures, *summary.failures], [*added.notes, *summary.notes]
     # Who names a model expects its answers; of all models, some may have been known to be of no use.
-    if is_all:
-        return usable, replace(summary, failures=failures, notes=[*left_out, *notes])
-    return usable, replace(summary, failures=[*left_out, *failures], notes=notes)
-
-
-def _added(new: Mapping[str, Words]) -> Summary:
-    if not new:
-        return Summary()
-    from tempkb.runs.models import add
-
-    return add(new)
+    summary.failures[:0] = [*([] if is_all else left_out), *added.failures]
+    summary.notes[:0] = [*(left_out if is_all else []), *added.notes]
+    return usable, summary
 
 
 def _ask(kind: Kind, store: Store, rows: Sequence[Mapping[str, Any]], words: Words) -> Summary:
@@ -139,7 +133,7 @@ def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: W
             f"{kind.command}: found no prompts of that kind in the releases of the home{why}; build a release first, "
             f"such as: tempkb release dynamic-templama 2021-01-01..2024-01-01{kind.otherwise}"
         )
-    if request.windows is not None and not any(one.n_prompts for one in asked):
+    if request.windows is not None and not any(one.n_lacking() for one in asked):
         first, end = request.windows
         raise SettingsError(
             f"{kind.command}: found no prompt about a window that begins on or after {first} and before {end}; "

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,29 +117,24 @@ def _ready(store: Store, name: str) -> dict[str, Any]:
     return row
 
 
+@dataclass
 class _Run:
     """A model that is asked; it is loaded once, when the first prompt without an answer is met."""
 
-    def __init__(
-        self,
-        kind: Kind,
-        store: Store,
-        row: Row,
-        request: AskRequest,
-        releases: Sequence[str],
-        folder: Path,
-        log: Log,
-    ) -> None:
-        self._kind, self._table = kind, kind.table
-        self._store, self._row, self._request, self._folder, self._log = store, row, request, folder, log
-        self._releases = releases
-        self._model: LoadedModel | None = None
-        self._made_with: Mapping[str, Any] = {}
+    kind: Kind
+    store: Store
+    row: Row
+    request: AskRequest
+    releases: Sequence[str]
+    folder: Path
+    log: Log
+    _model: "LoadedModel | None" = None
+    _made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def ask(self, one: Wanted) -> Answered:
         """Ask what is missing in one way, and add it to the table."""
-        partition = partition_for(self._row, one, self._request)
-        name, shards = partition.partition(SEPARATOR)[2], Shards(self._kind, self.folder_of(one))
+        partition = partition_for(self.row, one, self.request)
+        name, shards = partition.partition(SEPARATOR)[2], Shards(self.kind, self.folder_of(one))
         n_new = shards.plan(one.lacking([*self._answered(partition), *shards.finished()]))
         places = shards.having([source.query for source in one.sources]) if n_new else []
         new_sources = [one.sources[place] for place in places]
@@ -150,15 +145,15 @@ class _Run:
         finally:
             # Also if a shard fails or the run is interrupted: what is finished is not lost.
             self._add(shards, partition, one)
-        by_status = one.by_status(self._store.lake.current(self._table.name, partition))
+        by_status = one.by_status(self.store.lake.current(self.kind.table.name, partition))
         return Answered(name, sum(by_status.values()), n_new, by_status, one.sources, new_sources)
 
     def _note_asked(self, new_sources: Sequence[Source]) -> None:
         """Keep what gives new answers, so that a repair can ask for the same again."""
         # A limit counts the prompts of all releases that are asked for, also those that add nothing.
-        releases = self._releases if self._request.limit else [one.release for one in new_sources]
-        words = words_for(self._request, releases)
-        note_asked(self._store.home.checkpoints, self._row["model"], words, self._kind.noted)
+        releases = self.releases if self.request.limit else [one.release for one in new_sources]
+        words = words_for(self.request, releases)
+        note_asked(self.store.home.checkpoints, self.row["model"], words, self.kind.noted)
 
     def _answered(self, partition: str) -> list[Path]:
         """The files of the table; refuses answers of other files, which may be left if the model's own row was lost.
@@ -166,13 +161,13 @@ class _Run:
         Raises:
             ModelError: the answers that are there were made with other files.
         """
-        current = self._store.lake.current(self._table.name, partition)
+        current = self.store.lake.current(self.kind.table.name, partition)
         if current is None:
             return []
-        if differing := other_files(current, self._row):
-            name = self._row["model"]
+        if differing := other_files(current, self.row):
+            name = self.row["model"]
             raise ModelError(
-                f"model {name!r}: the {self._kind.drafts} that are there ({partition}) were made with other files "
+                f"model {name!r}: the {self.kind.drafts} that are there ({partition}) were made with other files "
                 f"({', '.join(differing)} differ); remove the model with all that it gave, and add it again: "
                 f"tempkb model rm {name}"
             )
@@ -180,7 +175,7 @@ class _Run:
 
     def folder_of(self, one: Wanted) -> Path:
         """The folder of the shards of a scorer or decoder; its name has a digest of the model's files."""
-        return self._folder / f"{partition_for(self._row, one, self._request)}-{self._files}"
+        return self.folder / f"{partition_for(self.row, one, self.request)}-{self._files}"
 
     def add_leftover(self, folder: Path) -> None:
         """Add what an earlier run has finished that asked in another way.
@@ -189,21 +184,21 @@ class _Run:
         """
         partition, _, files = folder.name.rpartition("-")
         if files == self._files:
-            self._add(Shards(self._kind, folder), partition, None)
+            self._add(Shards(self.kind, folder), partition, None)
 
     def _ask_shards(self, one: Wanted, partition: str, shards: Shards, n: int) -> None:
         name = partition.partition(SEPARATOR)[2]
-        asker = self._kind.asker(self._loaded(), one.template, self._limits())
+        asker = self.kind.asker(self._loaded(), one.template, self._limits())
         self._made_with = asker.made_with
         done, added_at = 0, time.monotonic()
-        said = f"{self._kind.doing} with {self._row['model']} ({name})"
-        with self._on_threads(), Meter(said, n, self._log, unit="prompts") as meter:
+        said = f"{self.kind.doing} with {self.row['model']} ({name})"
+        with self._on_threads(), Meter(said, n, self.log, unit="prompts") as meter:
             for ids, asked in shards.planned():
                 answers = []
                 for answer in asker.stream(asked):
                     answers.append(answer)
                     meter.at(done + len(answers))
-                shards.finish(self._kind.rows(self._row["model"], name, ids, answers))
+                shards.finish(self.kind.rows(self.row["model"], name, ids, answers))
                 done += len(answers)
                 if time.monotonic() - added_at > _ADDED_EVERY:
                     self._add(shards, partition, one)
@@ -232,7 +227,7 @@ class _Run:
         if one is not None:
             provenance = self._provenance(one, [] if one.n_lacking(there) else one.fillers)
         # Rows that a run added before it was killed are there already, and equal.
-        self._store.add(self._table, partition, shards.merged(), provenance, prefer="new")
+        self.store.add(self.kind.table, partition, shards.merged(), provenance, prefer="new")
         for path in paths:
             path.unlink()
 
@@ -241,8 +236,8 @@ class _Run:
         if self._model is None:
             from tempkb.models.checkpoints import load_files, read_digests
 
-            name, row = self._row["model"], self._row
-            device = self._device()
+            name, row = self.row["model"], self.row
+            device = usable_device(self.kind.command, self.request.device)
             try:
                 if row["hub_revision"] is None and not Path(row["checkpoint"]).is_dir():
                     where = f"name the folder where they are now: tempkb model add {name} FOLDER"
@@ -256,7 +251,7 @@ class _Run:
                         "tempkb model add NAME CHECKPOINT"
                     )
                 self._model = load_files(
-                    found, row["family"], row["context_tokens"], device, self._request.dtype, self._limits()
+                    found, row["family"], row["context_tokens"], device, self.request.dtype, self._limits()
                 )
             except ModelError as error:
                 raise ModelError(f"model {name!r}: {error}") from None
@@ -265,15 +260,12 @@ class _Run:
     def _limits(self) -> "Limits":
         from tempkb.models.packing import Limits
 
-        return Limits(self._request.batch_tokens, self._request.fixed_shapes)
+        return Limits(self.request.batch_tokens, self.request.fixed_shapes)
 
     @property
     def _threads(self) -> int | None:
         """Threads of a CPU; None for as many as torch takes."""
-        return self._request.threads or (1 if self._row["n_parameters"] < _SMALL else None)
-
-    def _device(self) -> str:
-        return usable_device(self._kind.command, self._request.device)
+        return self.request.threads or (1 if self.row["n_parameters"] < _SMALL else None)
 
     def _provenance(self, one: Wanted, fillers: Sequence[str]) -> Provenance:
         import torch
@@ -282,13 +274,16 @@ class _Run:
         made_with = {
             "torch": torch.__version__,
             "transformers": transformers.__version__,
-            "device": self._device(),
+            "device": usable_device(self.kind.command, self.request.device),
             "threads": self._threads or torch.get_num_threads(),
-            "batch_tokens": self._request.batch_tokens,
-            "fixed_shapes": self._request.fixed_shapes,
+            "batch_tokens": self.request.batch_tokens,
+            "fixed_shapes": self.request.fixed_shapes,
             **self._made_with,
         }
-        return Provenance({**self._digests, **one.inputs}, made_with, filled_by=fillers)
+        inputs = self._digests
+        for source in one.sources:
+            inputs |= source.inputs
+        return Provenance(inputs, made_with, filled_by=fillers)
 
     @property
     def _files(self) -> str:
@@ -297,4 +292,4 @@ class _Run:
 
     @property
     def _digests(self) -> dict[str, str]:
-        return {column: self._row[column] for column in DIGESTS if self._row[column] is not None}
+        return {column: self.row[column] for column in DIGESTS if self.row[column] is not None}

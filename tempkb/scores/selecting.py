@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -49,15 +49,11 @@ class Source:
         chosen = f"variant IN ({', '.join(map(literal, self.variants))})"
         return f"FROM {parquet(paths)} WHERE {' AND '.join((chosen, *self.conditions))}"
 
-    def fillers(self, *, is_whole: bool = False) -> list[str]:
-        """Return what a version lists in `filled_by` that has answers to all this: release, variant, prompts' version.
-
-        Args:
-            is_whole: of all prompts of the variants, also those that are not chosen.
-        """
+    @property
+    def fillers(self) -> list[str]:
+        """What a version lists in `filled_by` that has answers to all this: release, variant, and prompts' versions."""
         versions = hashlib.sha256(json.dumps(self.inputs, sort_keys=True).encode()).hexdigest()[:16]
-        chosen = () if is_whole else self.conditions
-        return [" ".join((self.release, variant, versions, *chosen)) for variant in self.variants]
+        return [" ".join((self.release, variant, versions, *self.conditions)) for variant in self.variants]
 
 
 @dataclass(frozen=True)
@@ -87,17 +83,12 @@ class Wanted:
         texts = ", ".join(f"any_value({name}) AS {name}" for name in names)
         return f"SELECT {key}, {texts} FROM ({parts}) GROUP BY {key}{some}"
 
-    @property
-    def n_prompts(self) -> int:
-        """Number of prompts."""
-        return self.n_lacking(())
-
     def lacking(self, answered: Sequence[Path]) -> str:
         """Return SQL, from FROM on, of what is asked and has no row in some files."""
         there = f" ANTI JOIN {parquet(answered)} USING ({self.kind.key})" if answered else ""
         return f"FROM ({self.query}){there}"
 
-    def n_lacking(self, answered: Sequence[Path]) -> int:
+    def n_lacking(self, answered: Sequence[Path] = ()) -> int:
         """Return how much of what is asked has no row in some files."""
         with asking() as memory:
             ((n,),) = memory.execute(f"SELECT count(*) {self.lacking(answered)}").fetchall()
@@ -116,20 +107,8 @@ class Wanted:
 
     @property
     def fillers(self) -> list[str]:
-        """What a version lists that has all of it; nothing if there is a limit, which is one for all sources."""
-        return [] if self.limit else [filler for one in self.sources for filler in one.fillers()]
-
-    def is_filled(self, filled_by: Collection[str]) -> bool:
-        """Does a version that lists these fillers have all of it? If not, it may still have it."""
-        return all(
-            {*one.fillers(is_whole=True)} <= {*filled_by} or ({*one.fillers()} <= {*filled_by} and not self.limit)
-            for one in self.sources
-        )
-
-    @property
-    def inputs(self) -> dict[str, str]:
-        """Versions of the partitions, by table and partition."""
-        return {name: version for source in self.sources for name, version in source.inputs.items()}
+        """What a version lists in `filled_by` that has answers to all of it; nothing if there is a limit."""
+        return [] if self.limit else [filler for one in self.sources for filler in one.fillers]
 
 
 def prompts_mark(store: Store, benchmarks: Sequence[Benchmark]) -> str:

@@ -18,6 +18,7 @@ from tempkb.store.versions import Version
 
 Row = Mapping[str, Any]
 
+
 STEPS = (Standing((PROMPT_SCORES,)),)
 
 
@@ -55,6 +56,7 @@ def due_models(
 def _has_all(store: Store, row: Row, one: Wanted, request: AskRequest) -> bool:
     """Are there answers of a model's own files to all that is wanted of it? Rows are read only if no list says so."""
     held = store.lake.current(one.kind.table.name, partition_for(row, one, request))
-    if held is not None and other_files(held, row):
-        return False
-    return (held is not None and one.is_filled(held.filled_by)) or not one.n_lacking(held.paths() if held else ())
+    if held is None:
+        return not one.n_lacking()
+    is_listed = bool(one.fillers) and {*one.fillers} <= {*held.filled_by}
+    return not other_files(held, row) and (is_listed or not one.n_lacking(held.paths()))

@@ -8,20 +8,16 @@ from tempkb.generations.tables import GENERATIONS, STATUSES
 from tempkb.options import Words
 from tempkb.scores.tables import model_of
 from tempkb.screens.console import print_next
-from tempkb.screens.scores import print_asked, print_nothing
+from tempkb.screens.scores import print_asked
 
 
-def print_generations(models: Sequence[str], words: Words, is_new: bool) -> None:
+def print_generations(models: Sequence[str], words: Words) -> None:
     """Print what models were asked.
 
     Args:
         models: names of models that were asked.
         words: what was asked for.
-        is_new: was there anything to ask?
     """
-    if models and not is_new:
-        print_nothing(SAID, models, "knows")
-        return
     if print_asked(SAID, STATUSES, models, words) is not None:
         # Not all families are asked about each benchmark.
         answered = {model_of(key) for key in open_store().lake.partitions(GENERATIONS.name)}

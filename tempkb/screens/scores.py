@@ -48,11 +48,12 @@ class Asked:
     windows: tuple[date, date] | None
 
 
-def print_nothing(kind: Kind, models: Sequence[str], *following: str) -> None:
-    """Print that there was nothing left to ask models, and what a person may type next."""
-    of = counted(len(models), "model")
-    say(f"Nothing to {kind.command}: {kind.table.name} has a row for everything that was asked for, of {of}.")
-    print_next(*following)
+def print_nothing(kind: Kind, models: Sequence[str]) -> None:
+    """Print that there was nothing left to ask models, if there are any."""
+    if models:
+        of = counted(len(models), "model")
+        say(f"Nothing to {kind.command}: {kind.table.name} has a row for all that is asked for, of {of}.")
+        print_next("knows")
 
 
 def print_asked(kind: Kind, statuses: Iterable[str], models: Sequence[str], words: Words) -> Asked | None:
@@ -76,7 +77,7 @@ def print_asked(kind: Kind, statuses: Iterable[str], models: Sequence[str], word
     rows = [
         (name, key.partition(SEPARATOR)[2], n_asked, Counter(one.by_status(store.lake.current(kind.table.name, key))))
         for name, key, one in asked
-        if (n_asked := one.n_prompts)
+        if (n_asked := one.n_lacking())
     ]
     if not rows:
         return None
@@ -91,17 +92,13 @@ def print_asked(kind: Kind, statuses: Iterable[str], models: Sequence[str], word
     return Asked(about, sorted({way for _, way, *_ in rows}), sources, request.windows)
 
 
-def print_scores(models: Sequence[str], words: Words, is_new: bool) -> None:
+def print_scores(models: Sequence[str], words: Words) -> None:
     """Print what models were asked, and first figures of what they know.
 
     Args:
         models: names of models that were scored.
         words: what was asked for.
-        is_new: was there anything to score?
     """
-    if models and not is_new:
-        print_nothing(SCORES, models, "knows")
-        return
     asked = print_asked(SCORES, STATUSES, models, words)
     if asked is None:
         return
