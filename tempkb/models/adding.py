@@ -34,7 +34,10 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
         ModelError: the checkpoint is not there; or the model was added before, and what is named now cannot be read.
         SettingsError: the name is bound to other files.
     """
+    from tempkb.models.checkpoints import find_folder
+
     request = replace(request, knows_until=request.knows_until or until_said(store, request.name))
+    find_folder(request.checkpoint, request.revision, may_fetch=True)
     with store.lake.partition_lock(MODELS.name, request.name):
         held = known_model(store.lake, request.name)
         is_bound = held is not None and held["status"] == READY
@@ -80,9 +83,8 @@ def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | N
     import torch
     import transformers
 
-    from tempkb.models.checkpoints import find_folder, read_checkpoint
+    from tempkb.models.checkpoints import read_checkpoint
 
-    find_folder(request.checkpoint, request.revision, may_fetch=True)
     row: Row = dict.fromkeys(MODELS.column_names()) | {
         "model": request.name,
         "checkpoint": request.checkpoint,
