@@ -1,14 +1,17 @@
 """The command that builds a damaged partition again, for whatever names damage."""
 
+from collections.abc import Sequence
+
 from tempkb.benchmarks.register import to_build_again
-from tempkb.generations.kind import KINDS
-from tempkb.linking.mending import command_without_row, commands_of_scores
-from tempkb.linking.tables import LINKERS, linker_of
+from tempkb.generations.kind import KINDS as ANSWERS
+from tempkb.linking.mending import Row, command_of, command_without_row, commands_of_scores
+from tempkb.linking.tables import KINDS, LINKERS, linker_of
+from tempkb.models.checking import differing_from_said
 from tempkb.models.known import known_model, words_of_row
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import is_imported, model_of
 from tempkb.settings import Home
-from tempkb.store.said import readable_said
+from tempkb.store.said import is_unsaid, readable_said
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
 
@@ -27,11 +30,28 @@ def command_for(store: Store, table: str, partition: str) -> str:
     return to_build_again(store.tables[table], partition)
 
 
+def odd_said(store: Store, models: Sequence[Row] | None, linkers: Sequence[Row]) -> list[str]:
+    """Return what was said of models and linkers and is gone or not as their rows have it, with the command to type.
+
+    Args:
+        models: rows of all models; None if these are not asked about.
+        linkers: rows of linkers.
+    """
+    differing = differing_from_said(store, models) if models is not None else ()
+    odd = [(f"model {name}: {found}", command_for(store, MODELS.name, name)) for name, found in differing]
+    added = {row["linker"]: row for row in linkers if row["kind"] == KINDS[1]}
+    gone = [name for name in added if is_unsaid(store.home.linkers, name)]
+    odd += [
+        (f"linker {name}: found nothing said of it in linkers/{name}.json", command_of(added[name])) for name in gone
+    ]
+    return [f"{found}. Write it again: {command}" for found, command in odd]
+
+
 def _of_model(store: Store, name: str) -> str:
     row = known_model(store.lake, name)
     words = readable_said(store.home.checkpoints, name).words or (words_of_row(row) if row is not None else {})
     is_known = "checkpoint" in words or name in dict(store.home.settings.models)
-    imported = (key for kind in KINDS for key in store.lake.keys(kind.table.name) if is_imported(key))
+    imported = (key for kind in ANSWERS for key in store.lake.keys(kind.table.name) if is_imported(key))
     if not is_known and (words or name in map(model_of, imported)):
         return _import(name)
     return f"tempkb model add {name}" + ("" if is_known else " CHECKPOINT")
@@ -43,6 +63,6 @@ def _import(model: str) -> str:
 
 def _of_answers(home: Home, table: str, partition: str) -> str:
     model = model_of(partition)
-    (kind,) = (one for one in KINDS if one.table.name == table)
+    (kind,) = (one for one in ANSWERS if one.table.name == table)
     asked = getattr(readable_said(home.checkpoints, model), kind.noted)
     return " && ".join(kind.command_of(model, words) for words in asked) or f"tempkb {kind.command} {model}"

@@ -45,11 +45,11 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
     """
     from tempkb.runs.scores import ask
     from tempkb.scores.kinds import SCORES
-    from tempkb.screens.scores import print_scores
+    from tempkb.screens.scores import print_nothing, print_scores
 
     words = words_typed(asked)
     scored, summary = ask(SCORES, (*names, *models), words, is_all=is_all)
-    close(summary, print_scores, scored, words)
+    close(summary, *((print_scores, scored, words) if summary.run_ids else (print_nothing, SCORES, scored)))
 
 
 @click.command()
@@ -70,10 +70,11 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
     from tempkb.generations.kind import SAID
     from tempkb.runs.scores import ask
     from tempkb.screens.generations import print_generations
+    from tempkb.screens.scores import print_nothing
 
     words = words_typed(asked)
     answered, summary = ask(SAID, (*names, *models), words, is_all=is_all)
-    close(summary, print_generations, answered, words)
+    close(summary, *((print_generations, answered, words) if summary.run_ids else (print_nothing, SAID, answered)))
 
 
 @click.group()

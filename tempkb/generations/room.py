@@ -3,4 +3,11 @@
 from tempkb.generations.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("generations", TABLES, (), ("tempkb.generations.assets",), ("tempkb.generations.checking",))
+ROOM = Room(
+    "generations",
+    TABLES,
+    (),
+    ("tempkb.generations.assets",),
+    ("tempkb.generations.checking",),
+    "tempkb.generations.steps",
+)

@@ -34,16 +34,14 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
         ModelError: the checkpoint is not there; or the model was added before, and what is named now cannot be read.
         SettingsError: the name is bound to other files.
     """
+    from tempkb.models.checkpoints import find_folder
+
     request = replace(request, knows_until=request.knows_until or until_said(store, request.name))
-    held = known_model(store.lake, request.name)
-    if held is not None and held["status"] == READY:
-        return _compare(store, request, held, log), None
-    row, made_with, refused = _read(request)
+    find_folder(request.checkpoint, request.revision, may_fetch=True)
     with store.lake.partition_lock(MODELS.name, request.name):
-        now = known_model(store.lake, request.name)
-        if now is not None and now["status"] == READY:
-            # Another process has added it while this one was reading.
-            return _compare(store, request, now, log), None
+        held = known_model(store.lake, request.name)
+        is_bound = held is not None and held["status"] == READY
+        row, made_with, refused = _compare(store, request, held) if held and is_bound else _read(request)
         return _write(store, row, made_with, log, request.revision), refused
 
 
@@ -52,17 +50,23 @@ def until_said(store: Store, name: str) -> tuple[date, date] | None:
     return request_of(name, {"checkpoint": name, **said_of(store, name)}).knows_until
 
 
-def _compare(store: Store, request: ModelRequest, held: Row, log: Callable[[str], None]) -> Version:
-    """Compare a checkpoint with the model that has its name, and note where it is now and what it knows."""
+def _compare(store: Store, request: ModelRequest, held: Row) -> tuple[Row, Mapping[str, Any], None]:
+    """Compare a checkpoint with the model that has its name; the row has where it is now and what it knows."""
     from tempkb.models.checkpoints import read_digests
 
     found = read_digests(request.checkpoint, request.revision, may_fetch=True)
-    differing = [name for name in DIGESTS if held[name] != getattr(found, name)]
+    differing = [
+        f"{name} {_short(held[name])}, found {_short(getattr(found, name))}"
+        for name in DIGESTS
+        if held[name] != getattr(found, name)
+    ]
     if request.family not in (None, held["family"]):
-        raise _bound(request, [f"family {held['family']}, found {request.family}"])
+        differing = [f"family {held['family']}, found {request.family}"]
     if differing:
-        raise _bound(
-            request, [f"{name} {_short(held[name])}, found {_short(getattr(found, name))}" for name in differing]
+        raise SettingsError(
+            f"model {request.name!r}: expected the files to which the name is bound ({'; '.join(differing)} in "
+            f"{request.checkpoint}). A name keeps its files for good, because scores refer to it. Add these files "
+            f"under another name, or remove the model first: tempkb model rm {request.name}"
         )
     row = {**held, "checkpoint": request.checkpoint, "hub_revision": found.hub_revision}
     if request.knows_certainly_until is not None:
@@ -70,7 +74,7 @@ def _compare(store: Store, request: ModelRequest, held: Row, log: Callable[[str]
         row["knows_possibly_until"] = request.knows_possibly_until
     current = store.lake.current(MODELS.name, request.name)
     made_with = current.settings if current is not None else {}
-    return _write(store, row, made_with | {"checkpoint": request.checkpoint}, log)
+    return row, made_with | {"checkpoint": request.checkpoint}, None
 
 
 def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | None]:
@@ -79,9 +83,8 @@ def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | N
     import torch
     import transformers
 
-    from tempkb.models.checkpoints import find_folder, read_checkpoint
+    from tempkb.models.checkpoints import read_checkpoint
 
-    find_folder(request.checkpoint, request.revision, may_fetch=True)
     row: Row = dict.fromkeys(MODELS.column_names()) | {
         "model": request.name,
         "checkpoint": request.checkpoint,
@@ -106,7 +109,7 @@ def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | N
 
 
 def _write(
-    store: Store, row: Row, made_with: Mapping[str, Any], log: Callable[[str], None], revision: str | None = None
+    store: Store, row: Row, made_with: Mapping[str, Any], log: Callable[[str], None], revision: str | None
 ) -> Version:
     """Write what was said of a model, and then its row, unless it is there already."""
     name = row["model"]
@@ -122,14 +125,6 @@ def _write(
     inputs = {column.removesuffix("_sha256"): row[column] for column in DIGESTS if row[column] is not None}
     rows = [pa.Table.from_pylist([{**row, "checkpoint": checkpoint}], MODELS.schema)]
     return store.write(MODELS, name, rows, Provenance(inputs, made_with))
-
-
-def _bound(request: ModelRequest, found: list[str]) -> SettingsError:
-    return SettingsError(
-        f"model {request.name!r}: expected the files to which the name is bound ({'; '.join(found)} in "
-        f"{request.checkpoint}). A name keeps its files for good, because scores refer to it. Add these files under "
-        f"another name, or remove the model first: tempkb model rm {request.name}"
-    )
 
 
 def _short(digest: str | None) -> str:

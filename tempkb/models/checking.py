@@ -1,29 +1,34 @@
 """What the table of models promises: that a name still means the files that were added under it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tempkb.errors import ModelError
 from tempkb.models.known import known_models, located, words_of_row
 from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.store.promises import Promise, Subject
-from tempkb.store.said import readable_said, said_names
+from tempkb.store.said import is_unsaid, readable_said, said_names
 from tempkb.store.store import Store
 
 
-def differing_from_said(store: Store) -> Iterator[tuple[str, str]]:
-    """Yield models whose row is not what was said of them, or is not there, with what was found, in words.
+def differing_from_said(store: Store, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield models whose row is not what was said of them, or of which only one of both is there; and what was found.
 
-    Models of which nothing is known to have been said, and files that cannot be read, are left out.
+    Models whose row is lost, and files that cannot be read, are left out.
+
+    Args:
+        rows: of all models.
     """
-    rows = {row["model"]: words_of_row(row) for row in known_models(store.lake)}
-    for name in said_names(store.home.checkpoints):
-        said = readable_said(store.home.checkpoints, name).words
-        if said and name not in rows:
+    known, folder = {row["model"]: row for row in rows}, store.home.checkpoints
+    for name in sorted({*known, *said_names(folder)} - {*store.lake.lost(MODELS.name)}):
+        row, said = known.get(name), readable_said(folder, name).words
+        if row is None and said:
             yield name, "found no row; expected one of what was said when it was added"
-            continue
-        for word in ("checkpoint", "family", "knows_until") if said else ():
-            found, expected = rows[name].get(word), said.get(word)
+        # Of models whose scores were imported nothing may have been said.
+        elif row is not None and (row["checkpoint"] or row["knows_certainly_until"]) and is_unsaid(folder, name):
+            yield name, f"found nothing said of it in models/{name}.json; expected what was said when it was added"
+        for word in ("checkpoint", "family", "knows_until") if row is not None and said else ():
+            found, expected = words_of_row(row or {}).get(word), said.get(word)
             expected = located(store.home.path, expected) if word == "checkpoint" and expected else expected
             if found != expected:
                 yield name, f"found {word} {found} in its row; expected {expected}, as was said when it was added"

@@ -1,6 +1,7 @@
 """Runs that compute results: one job over the scores of all models."""
 
 from tempkb.api import open_store
+from tempkb.planning.jobs import RESULTS_JOB
 from tempkb.results.reading import passed_over
 from tempkb.results.steps import STEPS, look
 from tempkb.results.tables import ALL

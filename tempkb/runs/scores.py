@@ -1,4 +1,7 @@
-"""Runs that ask language models about the prompts of releases; a model that fails does not stop the others."""
+"""Runs that ask language models about the prompts of releases; a model that fails does not stop the others.
+
+Most of what Dagster needs is imported once there is something to ask: often there is nothing.
+"""
 
 import re
 from collections.abc import Container, Mapping, Sequence
@@ -8,24 +11,20 @@ from typing import Any
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import SettingsError
-from tempkb.generations.kind import SAID
 from tempkb.models.families import TRAITS
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.requests import request_of as model_request
 from tempkb.models.tables import ELSEWHERE, READY
 from tempkb.options import Words
-from tempkb.planning.jobs import GENERATIONS_JOB, MODELS_JOB
 from tempkb.runs.jobs import Summary, Task, past_damage
-from tempkb.runs.models import add
 from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.selecting import wanted
+from tempkb.scores.steps import due_models
 from tempkb.store.store import Store
-
-_JOBS = {SCORES: MODELS_JOB, SAID: GENERATIONS_JOB}
 
 
 def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
-    """Ask models about the prompts of releases, each in a run of its own.
+    """Ask models about the prompts of releases, each that has not answered all of them in a run of its own.
 
     Args:
         kind: of the answers.
@@ -34,7 +33,8 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
         is_all: all models of the home that are ready.
 
     Returns:
-        the names of the models that were asked for, as far as they can be used; and what happened.
+        the names of the models that were asked for, as far as they can be used; and what happened, without runs if
+        there was nothing left to ask.
 
     Raises:
         SettingsError: no model is asked for, or two by one name; there is no such release, variant or template; or
@@ -56,7 +56,11 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
     _require_prompts(kind, store, [families[name] for name in (asked or families) if name in families], words)
     names = {one: one if one in families else _name_of(one) for one in asked or families if one not in unusable}
     new = _new(kind, names, families)
-    added = add(new)
+    added = Summary()
+    if new:
+        from tempkb.runs.models import add
+
+        added = add(new)
     ready = {row["model"]: row for row in known_models(store.lake) if row["status"] == READY}
     # A name may be bound to other files than those that were to be added under it.
     usable = [
@@ -65,14 +69,23 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
         if name in ready and (name not in new or ready[name]["checkpoint"] == model_request(name, new[name]).checkpoint)
     ]
 
-    task = Task(_JOBS[kind], kind.table.name, (kind.table.name,))
-    summary = past_damage(lambda: task.run(dict.fromkeys(usable, words)))
+    summary = past_damage(lambda: _ask(kind, store, [ready[name] for name in usable], words))
     left_out = [line for name, line in unusable.items() if is_all or name in asked]
-    failures, notes = [*added.failures, *summary.failures], [*added.notes, *summary.notes]
     # Who names a model expects its answers; of all models, some may have been known to be of no use.
-    if is_all:
-        return usable, Summary(failures=failures, notes=[*left_out, *notes])
-    return usable, Summary(failures=[*left_out, *failures], notes=notes)
+    summary.failures[:0] = [*([] if is_all else left_out), *added.failures]
+    summary.notes[:0] = [*(left_out if is_all else []), *added.notes]
+    return usable, summary
+
+
+def _ask(kind: Kind, store: Store, rows: Sequence[Mapping[str, Any]], words: Words) -> Summary:
+    """Run the job of a kind of answers for those models that have something left to answer."""
+    due = due_models(kind, store, BENCHMARKS, rows, kind.request_of(words))
+    if not due:
+        return Summary()
+    from tempkb.planning.jobs import GENERATIONS_JOB, MODELS_JOB
+
+    job = MODELS_JOB if kind is SCORES else GENERATIONS_JOB
+    return Task(job, kind.table.name, (kind.table.name,)).run(dict.fromkeys(due, words))
 
 
 def _new(kind: Kind, names: Mapping[str, str], known: Container[str]) -> dict[str, Mapping[str, str]]:
@@ -120,7 +133,7 @@ def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: W
             f"{kind.command}: found no prompts of that kind in the releases of the home{why}; build a release first, "
             f"such as: tempkb release dynamic-templama 2021-01-01..2024-01-01{kind.otherwise}"
         )
-    if request.windows is not None and not any(one.n_prompts for one in asked):
+    if request.windows is not None and not any(one.n_lacking() for one in asked):
         first, end = request.windows
         raise SettingsError(
             f"{kind.command}: found no prompt about a window that begins on or after {first} and before {end}; "

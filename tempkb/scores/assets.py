@@ -1,5 +1,6 @@
 """The asset that scores the prompts of releases with language models, one model a run."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -7,43 +8,49 @@ import dagster as dg
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.tables import MODELS
 from tempkb.scores.checking import ASKED
-from tempkb.scores.kinds import SCORES
-from tempkb.scores.requests import ScoreRequest
+from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.running import Answered, ask_model, counts
 from tempkb.scores.showing import picture, sample, to_show
-from tempkb.scores.tables import PROMPT_SCORES, partition_of
-from tempkb.store.assets import fields_of, table_of, words_in
+from tempkb.scores.tables import partition_of
+from tempkb.store.assets import fields_of, spec_of, table_of, words_in
 from tempkb.store.materialise import facts_of_partitions
 from tempkb.store.store import Store
 
-_PROMPTS = [one.prompting.table for one in BENCHMARKS if one.prompting is not None]
+# Which releases are asked about is said by the run's configuration, so Dagster is told that it may be any.
+_PROMPTS = [
+    dg.AssetDep(one.prompting.table.name, partition_mapping=dg.AllPartitionMapping())
+    for one in BENCHMARKS
+    if one.prompting is not None
+]
 
 
-@dg.asset(
-    # Which releases are scored is said by the run's configuration, so Dagster is told that it may be any.
-    deps=[MODELS.name, *(dg.AssetDep(one.name, partition_mapping=dg.AllPartitionMapping()) for one in _PROMPTS)],
-    config_schema=fields_of(ScoreRequest),
-)
-def prompt_scores(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
-    """Log-probabilities of prompts, by model and scorer. Each prompt is scored once, whatever releases have it.
+def asset_of_answers(
+    kind: Kind, how: str, shown: Callable[[Store, str, Sequence[Answered]], Mapping[str, Any]]
+) -> dg.AssetsDefinition:
+    """Return the asset of a kind of answers.
 
-    A run scores what has no score yet of the prompts of all releases, or of those that its configuration names. A run
-    that was killed is continued by the next one.
-
-    One row per prompt and scorer of a model; key `prompt_id`.
+    Args:
+        how: what a run does, and what a row is.
+        shown: returns what the UI shows of what a run has done, by title.
     """
-    name, words = context.partition_key, words_in(context)
-    done = ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of(words), context.log.info)
-    if not done:
-        context.log.warning(f"model {name}: no release has prompts yet, so there was nothing to score")
-    keys = [partition_of(name, one.name) for one in done]
-    facts = facts_of_partitions(store.lake.versions(PROMPT_SCORES.name, keys))
-    return dg.MaterializeResult(
-        metadata={**facts, ASKED: dg.MetadataValue.json(words), **counts(done), **_shown(store, name, done)}
-    )
+    spec = spec_of(kind.table, f"{kind.table.meaning}\n\n{how}", [MODELS.name, *_PROMPTS])
+
+    @dg.multi_asset(name=kind.table.name, specs=[spec], config_schema=fields_of(kind.request))
+    def answers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+        name, words = context.partition_key, words_in(context)
+        done = ask_model(kind, store, BENCHMARKS, name, kind.request_of(words), context.log.info)
+        if not done:
+            context.log.warning(f"model {name}: no release has prompts for it yet, so there was nothing to ask")
+        facts = facts_of_partitions(
+            store.lake.versions(kind.table.name, [partition_of(name, one.name) for one in done])
+        )
+        asked = {ASKED: dg.MetadataValue.json(words)}
+        return dg.MaterializeResult(metadata={**facts, **asked, **counts(done), **shown(store, name, done)})
+
+    return answers
 
 
-def _shown(store: Store, name: str, done: list[Answered]) -> dict[str, Any]:
+def _shown(store: Store, name: str, done: Sequence[Answered]) -> dict[str, Any]:
     """A sample and a picture of a few releases, and how many others there are."""
     sources, n_others = to_show(store, done)
     shown: dict[str, Any] = {"releases not shown": n_others} if n_others else {}
@@ -52,3 +59,11 @@ def _shown(store: Store, name: str, done: list[Answered]) -> dict[str, Any]:
         shown[f"{source.release}/sample"] = table_of(sample(store, partition, source), cell=200)
         shown[f"{source.release}/scores by window and role"] = dg.MetadataValue.md(picture(store, partition, source))
     return shown
+
+
+prompt_scores = asset_of_answers(
+    SCORES,
+    "A run scores what has no score yet of the prompts of all releases, or of those that its configuration names. A "
+    "run that was killed is continued by the next one.\n\nOne row per prompt and scorer of a model; key `prompt_id`.",
+    _shown,
+)

@@ -5,9 +5,9 @@ from typing import Any
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.known import known_models
-from tempkb.models.tables import DIGESTS
 from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.selecting import wanted
+from tempkb.scores.steps import other_files
 from tempkb.scores.tables import PROMPT_SCORES, SEPARATOR, is_imported, model_of, partition_of
 from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject
@@ -42,9 +42,9 @@ def every_answer(kind: Kind, name: str, meaning: str) -> Promise:
                     # Nobody has asked it in this way yet.
                     continue
                 compared += 1
-                there = "" if current is None else f" ANTI JOIN {parquet(current.paths())} USING ({kind.key})"
+                lacking = one.lacking(current.paths() if current is not None else [])
                 with asking() as memory:
-                    found = memory.execute(f"SELECT min({kind.key}), count(*) FROM ({one.query}){there}").fetchall()
+                    found = memory.execute(f"SELECT min({kind.key}), count(*) {lacking}").fetchall()
                 if found[0][1]:
                     broken.append((f"{row['model']}, {way}", *found[0]))
         return broken if compared else None
@@ -71,11 +71,9 @@ def of_the_models_files(kind: Kind, name: str, meaning: str) -> Promise:
     def of_other_files(store: Store, subject: Subject) -> Iterator[tuple[str, str, str]]:
         models = {row["model"]: row for row in _models(store, subject)}
         for version in versions_of(kind, store, subject):
-            inputs = version.inputs
             row = models.get(model_of(version.partition), {})
-            for column in () if is_imported(version.partition) else DIGESTS:
-                if inputs.get(column) != row.get(column):
-                    yield version.partition, column, f"{inputs.get(column)}, expected {row.get(column)}"
+            for column in () if is_imported(version.partition) else other_files(version, row):
+                yield version.partition, column, f"{version.inputs.get(column)}, expected {row.get(column)}"
 
     return Promise(
         name,

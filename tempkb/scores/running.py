@@ -1,8 +1,8 @@
 """Asks a model about the prompts of releases: what it has not answered yet, and keeps every answer for good.
 
-Finished shards are kept beside the lake at once, and added to the table every ten minutes and at the end. A run that
-was killed is continued by the next one for the same prompts; the lock of their folder lets one process at a time ask
-a model for answers of one kind.
+Finished shards are kept beside the lake at once, and added to the table every ten minutes and at the end, with what
+has then all its answers. A run that was killed is continued by the next one; the lock of their folder lets one process
+at a time ask a model for answers of one kind.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,11 @@ from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.scores.kinds import Kind
 from tempkb.scores.requests import AskRequest, words_for
 from tempkb.scores.selecting import Source, Wanted, wanted
-from tempkb.scores.shards import Shards, merged
-from tempkb.scores.tables import drafts_of, partition_of
+from tempkb.scores.shards import Shards
+from tempkb.scores.steps import other_files, partition_for
+from tempkb.scores.tables import SEPARATOR, drafts_of
 from tempkb.store.drafts import Provenance
-from tempkb.store.memory import asking
-from tempkb.store.owned import real_folders, remove_tree
-from tempkb.store.quoting import parquet
+from tempkb.store.owned import real_folders
 from tempkb.store.said import note_asked
 from tempkb.store.store import Store
 
@@ -87,9 +86,10 @@ def ask_model(
     with store.lake.resumable(drafts_of(kind.drafts, name)) as drafts:
         releases = [source.release for one in asked for source in one.sources]
         run = _Run(kind, store, row, request, releases, drafts.folder, log)
-        for one in _kept_of(drafts.folder):
-            if one not in {run.folder_of(it) for it in asked}:
-                run.add_leftover(one)
+        own = {run.folder_of(one) for one in asked}
+        for folder in real_folders(drafts.folder):
+            if folder not in own:
+                run.add_leftover(folder)
         done = [run.ask(one) for one in asked]
         drafts.is_finished = True
     return done
@@ -102,24 +102,6 @@ def counts(done: Sequence[Answered]) -> dict[str, int]:
         for one in done
         for what, n in {"prompts": one.n_prompts, "new": one.n_new, **one.by_status}.items()
     }
-
-
-def counted(kind: Kind, store: Store, partition: str, query: str) -> dict[str, int]:
-    """Return the numbers of some prompts, or questions, by status of their first answers.
-
-    Args:
-        partition: of a model and scorer or decoder; what has no row is not counted.
-        query: SQL that returns the ids.
-    """
-    version = store.lake.current(kind.table.name, partition)
-    if version is None:
-        return {}
-    with asking() as memory:
-        rows = memory.execute(
-            f"SELECT status, count(*) FROM {parquet(version.paths())} SEMI JOIN ({query}) USING ({kind.key}) "
-            f"WHERE {kind.first} GROUP BY status ORDER BY count(*) DESC, status"
-        ).fetchall()
-    return dict(rows)
 
 
 def _ready(store: Store, name: str) -> dict[str, Any]:
@@ -135,125 +117,88 @@ def _ready(store: Store, name: str) -> dict[str, Any]:
     return row
 
 
+@dataclass
 class _Run:
     """A model that is asked; it is loaded once, when the first prompt without an answer is met."""
 
-    def __init__(
-        self,
-        kind: Kind,
-        store: Store,
-        row: Row,
-        request: AskRequest,
-        releases: Sequence[str],
-        folder: Path,
-        log: Log,
-    ) -> None:
-        self._kind, self._table = kind, kind.table
-        self._store, self._row, self._request, self._folder, self._log = store, row, request, folder, log
-        self._releases = releases
-        self._model: LoadedModel | None = None
-        self._made_with: Mapping[str, Any] = {}
+    kind: Kind
+    store: Store
+    row: Row
+    request: AskRequest
+    releases: Sequence[str]
+    folder: Path
+    log: Log
+    _model: "LoadedModel | None" = None
+    _made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def ask(self, one: Wanted) -> Answered:
         """Ask what is missing in one way, and add it to the table."""
-        name = self._named(one)
-        partition = partition_of(self._row["model"], name)
-        self._require_own(partition)
-        query = one.query
-        shards = Shards(self._kind, self.folder_of(one))
-        if shards.is_planned:
-            shards.take_back()
-        else:
-            current = self._store.lake.current(self._table.name, partition)
-            shards.plan(query, current.paths() if current is not None else [])
-        n_new = shards.n_prompts
+        partition = partition_for(self.row, one, self.request)
+        name, shards = partition.partition(SEPARATOR)[2], Shards(self.kind, self.folder_of(one))
+        n_new = shards.plan(one.lacking([*self._answered(partition), *shards.finished()]))
         places = shards.having([source.query for source in one.sources]) if n_new else []
         new_sources = [one.sources[place] for place in places]
         try:
             if n_new:
                 self._note_asked(new_sources)
-                self._ask_shards(one, name, partition, shards)
+                self._ask_shards(one, partition, shards, n_new)
         finally:
             # Also if a shard fails or the run is interrupted: what is finished is not lost.
             self._add(shards, partition, one)
-        remove_tree(self._folder, shards.folder)
-        by_status = counted(self._kind, self._store, partition, query)
+        by_status = one.by_status(self.store.lake.current(self.kind.table.name, partition))
         return Answered(name, sum(by_status.values()), n_new, by_status, one.sources, new_sources)
 
     def _note_asked(self, new_sources: Sequence[Source]) -> None:
         """Keep what gives new answers, so that a repair can ask for the same again."""
         # A limit counts the prompts of all releases that are asked for, also those that add nothing.
-        releases = self._releases if self._request.limit else [one.release for one in new_sources]
-        words = words_for(self._request, releases)
-        note_asked(self._store.home.checkpoints, self._row["model"], words, self._kind.noted)
+        releases = self.releases if self.request.limit else [one.release for one in new_sources]
+        words = words_for(self.request, releases)
+        note_asked(self.store.home.checkpoints, self.row["model"], words, self.kind.noted)
 
-    def _require_own(self, partition: str) -> None:
-        """Refuse to add to answers of other files, which may be left if the model's own row was lost.
+    def _answered(self, partition: str) -> list[Path]:
+        """The files of the table; refuses answers of other files, which may be left if the model's own row was lost.
 
         Raises:
             ModelError: the answers that are there were made with other files.
         """
-        current = self._store.lake.current(self._table.name, partition)
+        current = self.store.lake.current(self.kind.table.name, partition)
         if current is None:
-            return
-        inputs = current.inputs
-        differing = [name for name in DIGESTS if inputs.get(name) != self._row[name]]
-        if differing:
-            name = self._row["model"]
+            return []
+        if differing := other_files(current, self.row):
+            name = self.row["model"]
             raise ModelError(
-                f"model {name!r}: the {self._kind.drafts} that are there ({partition}) were made with other files "
+                f"model {name!r}: the {self.kind.drafts} that are there ({partition}) were made with other files "
                 f"({', '.join(differing)} differ); remove the model with all that it gave, and add it again: "
                 f"tempkb model rm {name}"
             )
+        return current.paths()
 
     def folder_of(self, one: Wanted) -> Path:
-        """The folder of the shards of some prompts; its name has everything on which their bytes depend.
-
-        These are the scorer or decoder, the model's files, and a digest of the rest.
-        """
-        request = self._request
-        said = [
-            one.digest,
-            request.dtype,
-            request.device,
-            request.batch_tokens,
-            self._threads,
-            request.fixed_shapes,
-        ]
-        return self._folder / f"{self._named(one)}-{self._files}-{_short(said)}"
-
-    def _named(self, one: Wanted) -> str:
-        return self._kind.named(self._row["family"], one.template, self._request.dtype)
+        """The folder of the shards of a scorer or decoder; its name has a digest of the model's files."""
+        return self.folder / f"{partition_for(self.row, one, self.request)}-{self._files}"
 
     def add_leftover(self, folder: Path) -> None:
-        """Add what an earlier run for other prompts has finished, and remove its folder.
+        """Add what an earlier run has finished that asked in another way.
 
         The model's row may have been lost, and its name given to other files: what is not of its own is not added.
-
-        Raises:
-            ModelError: the answers that are there were made with other files.
         """
-        name, files, _ = folder.name.rsplit("-", 2)
+        partition, _, files = folder.name.rpartition("-")
         if files == self._files:
-            partition = partition_of(self._row["model"], name)
-            self._require_own(partition)
-            shards = Shards(self._kind, folder)
-            shards.take_back()
-            self._add(shards, partition, None)
-        remove_tree(self._folder, folder)
+            self._add(Shards(self.kind, folder), partition, None)
 
-    def _ask_shards(self, one: Wanted, name: str, partition: str, shards: Shards) -> None:
-        asker = self._kind.asker(self._loaded(), one.template, self._limits())
+    def _ask_shards(self, one: Wanted, partition: str, shards: Shards, n: int) -> None:
+        name = partition.partition(SEPARATOR)[2]
+        asker = self.kind.asker(self._loaded(), one.template, self._limits())
         self._made_with = asker.made_with
-        n, done, added_at = shards.n_prompts, 0, time.monotonic()
-        said = f"{self._kind.doing} with {self._row['model']} ({name})"
-        with self._on_threads(), Meter(said, n, self._log, unit="prompts") as meter:
-            for number, ids, asked in shards.unfinished():
+        done, added_at = 0, time.monotonic()
+        said = f"{self.kind.doing} with {self.row['model']} ({name})"
+        with self._on_threads(), Meter(said, n, self.log, unit="prompts") as meter:
+            for ids, asked in shards.planned():
                 answers = []
                 for answer in asker.stream(asked):
                     answers.append(answer)
                     meter.at(done + len(answers))
-                shards.finish(number, self._kind.rows(self._row["model"], name, ids, answers))
+                shards.finish(self.kind.rows(self.row["model"], name, ids, answers))
                 done += len(answers)
                 if time.monotonic() - added_at > _ADDED_EVERY:
                     self._add(shards, partition, one)
@@ -271,21 +216,28 @@ class _Run:
             torch.set_num_threads(before)
 
     def _add(self, shards: Shards, partition: str, one: Wanted | None) -> None:
-        """Add finished shards to the table; without what was wanted, those of an earlier run for other prompts."""
-        paths = shards.to_add()
-        if paths:
-            provenance = self._provenance(one) if one is not None else Provenance(self._digests)
-            # What was asked for again takes the place of its row; all else that is there already is equal.
-            self._store.add(self._table, partition, merged(self._table, paths), provenance, prefer="new")
-            shards.mark_added(paths)
+        """Add finished shards to the table; without what was wanted, those of an earlier run that asked otherwise.
+
+        Raises:
+            ModelError: the answers that are there were made with other files.
+        """
+        if not (paths := shards.finished()):
+            return
+        there, provenance = [*self._answered(partition), *paths], Provenance(self._digests)
+        if one is not None:
+            provenance = self._provenance(one, [] if one.n_lacking(there) else one.fillers)
+        # Rows that a run added before it was killed are there already, and equal.
+        self.store.add(self.kind.table, partition, shards.merged(), provenance, prefer="new")
+        for path in paths:
+            path.unlink()
 
     def _loaded(self) -> "LoadedModel":
         """The model, loaded from the files to which its name is bound."""
         if self._model is None:
             from tempkb.models.checkpoints import load_files, read_digests
 
-            name, row = self._row["model"], self._row
-            device = self._device()
+            name, row = self.row["model"], self.row
+            device = usable_device(self.kind.command, self.request.device)
             try:
                 if row["hub_revision"] is None and not Path(row["checkpoint"]).is_dir():
                     where = f"name the folder where they are now: tempkb model add {name} FOLDER"
@@ -299,7 +251,7 @@ class _Run:
                         "tempkb model add NAME CHECKPOINT"
                     )
                 self._model = load_files(
-                    found, row["family"], row["context_tokens"], device, self._request.dtype, self._limits()
+                    found, row["family"], row["context_tokens"], device, self.request.dtype, self._limits()
                 )
             except ModelError as error:
                 raise ModelError(f"model {name!r}: {error}") from None
@@ -308,46 +260,36 @@ class _Run:
     def _limits(self) -> "Limits":
         from tempkb.models.packing import Limits
 
-        return Limits(self._request.batch_tokens, self._request.fixed_shapes)
+        return Limits(self.request.batch_tokens, self.request.fixed_shapes)
 
     @property
     def _threads(self) -> int | None:
         """Threads of a CPU; None for as many as torch takes."""
-        return self._request.threads or (1 if self._row["n_parameters"] < _SMALL else None)
+        return self.request.threads or (1 if self.row["n_parameters"] < _SMALL else None)
 
-    def _device(self) -> str:
-        return usable_device(self._kind.command, self._request.device)
-
-    def _provenance(self, one: Wanted) -> Provenance:
+    def _provenance(self, one: Wanted, fillers: Sequence[str]) -> Provenance:
         import torch
         import transformers
 
         made_with = {
             "torch": torch.__version__,
             "transformers": transformers.__version__,
-            "device": self._device(),
+            "device": usable_device(self.kind.command, self.request.device),
             "threads": self._threads or torch.get_num_threads(),
-            "batch_tokens": self._request.batch_tokens,
-            "fixed_shapes": self._request.fixed_shapes,
+            "batch_tokens": self.request.batch_tokens,
+            "fixed_shapes": self.request.fixed_shapes,
             **self._made_with,
         }
-        return Provenance({**self._digests, **one.inputs}, made_with)
+        inputs = self._digests
+        for source in one.sources:
+            inputs |= source.inputs
+        return Provenance(inputs, made_with, filled_by=fillers)
 
     @property
     def _files(self) -> str:
         """The model's files, as the folders of shards name them."""
-        return _short([self._row[column] for column in DIGESTS])
+        return hashlib.sha256(json.dumps(self._digests, sort_keys=True).encode()).hexdigest()[:24]
 
     @property
     def _digests(self) -> dict[str, str]:
-        return {column: self._row[column] for column in DIGESTS if self._row[column] is not None}
-
-
-def _short(said: Sequence[Any]) -> str:
-    """A digest of what JSON can say, for the name of a folder."""
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]
-
-
-def _kept_of(folder: Path) -> list[Path]:
-    """Folders of shards that earlier runs have left."""
-    return real_folders(folder)
+        return {column: self.row[column] for column in DIGESTS if self.row[column] is not None}

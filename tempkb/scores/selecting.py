@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.prompting import Prompting, Way
@@ -26,13 +27,15 @@ class Source:
     """Prompts of one release.
 
     Attributes:
-        condition: SQL that chooses among their rows.
+        variants: forms of prompts that are chosen.
+        conditions: SQL that chooses among these, each of them; none for all.
     """
 
     benchmark: str
     release: str
     versions: tuple[Version, ...]
-    condition: str
+    variants: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -43,7 +46,14 @@ class Source:
     def query(self) -> str:
         """SQL that returns the rows; verifies the checksums of their files."""
         paths = [path for version in self.versions for path in version.paths()]
-        return f"FROM {parquet(paths)} WHERE {self.condition}"
+        chosen = f"variant IN ({', '.join(map(literal, self.variants))})"
+        return f"FROM {parquet(paths)} WHERE {' AND '.join((chosen, *self.conditions))}"
+
+    @property
+    def fillers(self) -> list[str]:
+        """What a version lists in `filled_by` that has answers to all this: release, variant, and prompts' versions."""
+        versions = hashlib.sha256(json.dumps(self.inputs, sort_keys=True).encode()).hexdigest()[:16]
+        return [" ".join((self.release, variant, versions, *self.conditions)) for variant in self.variants]
 
 
 @dataclass(frozen=True)
@@ -73,23 +83,32 @@ class Wanted:
         texts = ", ".join(f"any_value({name}) AS {name}" for name in names)
         return f"SELECT {key}, {texts} FROM ({parts}) GROUP BY {key}{some}"
 
-    @property
-    def n_prompts(self) -> int:
-        """Number of prompts."""
+    def lacking(self, answered: Sequence[Path]) -> str:
+        """Return SQL, from FROM on, of what is asked and has no row in some files."""
+        there = f" ANTI JOIN {parquet(answered)} USING ({self.kind.key})" if answered else ""
+        return f"FROM ({self.query}){there}"
+
+    def n_lacking(self, answered: Sequence[Path] = ()) -> int:
+        """Return how much of what is asked has no row in some files."""
         with asking() as memory:
-            ((n,),) = memory.execute(f"SELECT count(*) FROM ({self.query})").fetchall()
+            ((n,),) = memory.execute(f"SELECT count(*) {self.lacking(answered)}").fetchall()
         return int(n)
 
-    @property
-    def inputs(self) -> dict[str, str]:
-        """Versions of the partitions, by table and partition."""
-        return {name: version for source in self.sources for name, version in source.inputs.items()}
+    def by_status(self, held: Version | None) -> dict[str, int]:
+        """Return the numbers of what is asked by status of its first answer in a version; what has none is left out."""
+        if held is None:
+            return {}
+        query = (
+            f"SELECT status, count(*) FROM {parquet(held.paths())} SEMI JOIN ({self.query}) USING ({self.kind.key}) "
+            f"WHERE {self.kind.first} GROUP BY status ORDER BY count(*) DESC, status"
+        )
+        with asking() as memory:
+            return dict(memory.execute(query).fetchall())
 
     @property
-    def digest(self) -> str:
-        """A hash of everything that decides which prompts these are."""
-        said = [self.template, self.limit, [(one.inputs, one.condition) for one in self.sources]]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]
+    def fillers(self) -> list[str]:
+        """What a version lists in `filled_by` that has answers to all of it; nothing if there is a limit."""
+        return [] if self.limit else [filler for one in self.sources for filler in one.fillers]
 
 
 def prompts_mark(store: Store, benchmarks: Sequence[Benchmark]) -> str:
@@ -126,8 +145,8 @@ def wanted(
         for release in named.get(benchmark.name, []):
             versions = _versions(store, prompting, release, log)
             for way in kind.ways(prompting, family, request.template, request.variants) if versions else ():
-                if condition := _condition(prompting, way, request):
-                    source = Source(benchmark.name, release, versions, condition)
+                if variants := tuple(name for name in way.variants if name in prompting.variants):
+                    source = Source(benchmark.name, release, versions, variants, _conditions(way, request))
                     by_template.setdefault(way.template, []).append(source)
     return [Wanted(kind, template, tuple(sources), request.limit) for template, sources in by_template.items()]
 
@@ -177,15 +196,8 @@ def _versions(store: Store, prompting: Prompting, release: str, log: Log) -> tup
     return tuple(versions)
 
 
-def _condition(prompting: Prompting, way: Way, request: AskRequest) -> str:
-    """SQL that chooses the prompts that are asked in a way; empty if the benchmark has none of its variants."""
-    variants = [name for name in way.variants if name in prompting.variants]
-    if not variants:
-        return ""
-    conditions = [f"variant IN ({', '.join(map(literal, variants))})"]
-    if request.windows is not None:
-        first, end = request.windows
-        conditions.append(f"window_start >= DATE '{first}' AND window_start < DATE '{end}'")
-    if way.condition:
-        conditions.append(way.condition)
-    return " AND ".join(conditions)
+def _conditions(way: Way, request: AskRequest) -> tuple[str, ...]:
+    """SQL that chooses among the prompts of a benchmark that are asked in a way."""
+    first, end = request.windows or (None, None)
+    between = f"window_start >= DATE '{first}' AND window_start < DATE '{end}'" if request.windows else ""
+    return tuple(filter(None, (between, way.condition)))

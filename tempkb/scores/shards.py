@@ -1,7 +1,8 @@
 """Shards: the prompts that a run has still to score, in a fixed order and in pieces that are finished one by one.
 
-A shard is a unit of what a run that was killed leaves behind: the next run of the same kind continues with the same
-shards, so that each prompt is computed in the same company, and the scores have the same bytes.
+A shard is a unit of what a run that was killed leaves behind. What is in finished shards counts as answered, and the
+next run cuts the rest into the same pieces, so that each prompt is computed in the same company, and the scores have
+the same bytes.
 """
 
 import os
@@ -16,10 +17,7 @@ from tempkb.scores.kinds import Kind
 from tempkb.store.memory import asking, spilling_to
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
-from tempkb.store.tables import Table
 
-_PLAN = "plan.parquet"
-_FINISHED, _ADDED = "finished", "added"
 _ROWS = 8192
 
 
@@ -29,46 +27,31 @@ class Shards:
 
     Attributes:
         kind: of what is asked.
-        folder: has the plan, and a file for each shard that is finished.
+        folder: has the plan, and a file for each shard that is finished and not yet added to the table.
     """
 
     kind: Kind
     folder: Path
 
     @property
-    def _texts(self) -> pa.Schema:
-        return pa.schema([(name, pa.string()) for name in (self.kind.key, *self.kind.plan_texts)])
+    def _plan(self) -> Path:
+        return self.folder / "plan.parquet"
 
-    @property
-    def is_planned(self) -> bool:
-        """Whether the plan is written."""
-        return (self.folder / _PLAN).exists()
-
-    def plan(self, query: str, scored: Sequence[Path]) -> None:
-        """Write down the prompts that have no score yet.
+    def plan(self, lacking: str) -> int:
+        """Write down the prompts that have no score yet, and return how many these are.
 
         Args:
-            query: SQL that returns all prompts that are wanted.
-            scored: files with the prompts that have one.
+            lacking: SQL, from FROM on, that gives them.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        missing = f"FROM ({query}) AS p"
-        if scored:
-            missing += f" ANTI JOIN {parquet(scored)} AS s ON s.{self.kind.key} = p.{self.kind.key}"
+        names, size = (self.kind.key, *self.kind.plan_texts), self.kind.n_of_shard
+        texts = pa.schema([(name, pa.string()) for name in names])
         # Prompts that begin alike are neighbours, so that what they have in common is computed once.
-        columns = ", ".join(self._texts.names)
-        ordered = f"SELECT {columns} {missing} ORDER BY {', '.join(self.kind.texts)}"
-        draft = self.folder / f"{_PLAN}.draft"
-        size = self.kind.n_of_shard
-        with spilling_to(self.folder) as connection, parquet_writer(draft, self._texts) as writer:
-            for part in _sized(connection.sql(ordered).to_arrow_reader(size), size, self._texts):
+        ordered = f"SELECT {', '.join(names)} {lacking} ORDER BY {', '.join(self.kind.texts)}"
+        with spilling_to(self.folder) as connection, parquet_writer(self._plan, texts) as writer:
+            for part in _sized(connection.sql(ordered).to_arrow_reader(size), size, texts):
                 writer.write_table(part, row_group_size=size)
-        _put(draft, self.folder / _PLAN)
-
-    @property
-    def n_prompts(self) -> int:
-        """Number of prompts of the plan."""
-        with open_parquet(self.folder / _PLAN) as plan:
+        with open_parquet(self._plan) as plan:
             return int(plan.metadata.num_rows)
 
     def having(self, queries: Sequence[str]) -> list[int]:
@@ -76,53 +59,40 @@ class Shards:
         key = self.kind.key
         ids = f"SELECT {{}} AS place, {self.kind.key_sql} AS {key} {{}}"
         each = " UNION ALL ".join(ids.format(at, query) for at, query in enumerate(queries))
-        plan = f"(SELECT {key} FROM {parquet([self.folder / _PLAN])})"
+        plan = f"(SELECT {key} FROM {parquet([self._plan])})"
         with asking() as memory:
             query = f"SELECT DISTINCT place FROM ({each}) SEMI JOIN {plan} USING ({key}) ORDER BY ALL"
             return [place for (place,) in memory.execute(query).fetchall()]
 
-    def unfinished(self) -> Iterator[tuple[int, list[str], list[Any]]]:
-        """Yield the shards that are not finished: number, ids and what is asked."""
-        with open_parquet(self.folder / _PLAN) as plan:
+    def planned(self) -> Iterator[tuple[list[str], list[Any]]]:
+        """Yield the shards of the plan: ids and what is asked."""
+        with open_parquet(self._plan) as plan:
             for number in range(plan.num_row_groups):
-                if self._path(number).exists() or self._path(number, _ADDED).exists():
-                    continue
                 rows = plan.read_row_group(number).to_pydict()
                 texts = zip(*(rows[name] for name in self.kind.plan_texts), strict=True)
-                yield number, rows[self.kind.key], [self.kind.asked(text) for text in texts]
+                yield rows[self.kind.key], [self.kind.asked(text) for text in texts]
 
-    def finish(self, number: int, rows: pa.Table) -> None:
-        """Keep the answers of a shard for good."""
-        draft = self.folder / f"{number}.draft"
+    def finish(self, rows: pa.Table) -> None:
+        """Keep the answers of a shard until they are added to the table."""
+        path = self.folder / f"finished-{rows[self.kind.key][0]}.parquet"
+        draft = path.with_suffix(".draft")
         with parquet_writer(draft, rows.schema, compression="zstd") as writer:
             writer.write_table(rows)
-        _put(draft, self._path(number))
+        with draft.open("rb") as handle:
+            os.fsync(handle.fileno())
+        draft.replace(path)
 
-    def to_add(self) -> list[Path]:
-        """Return the shards that are finished and not yet added to the table."""
-        return sorted(self.folder.glob(f"{_FINISHED}-*.parquet"))
+    def finished(self) -> list[Path]:
+        """Return the files of shards that are finished and not yet added to the table."""
+        return sorted(self.folder.glob("finished-*.parquet"))
 
-    def mark_added(self, paths: Sequence[Path]) -> None:
-        """Note that shards were added to the table."""
-        for path in paths:
-            path.replace(path.with_name(path.name.replace(_FINISHED, _ADDED)))
-
-    def take_back(self) -> None:
-        """Let shards that were added be added again, which changes no row: the table may have lost them meanwhile."""
-        for path in self.folder.glob(f"{_ADDED}-*.parquet"):
-            path.replace(path.with_name(path.name.replace(_ADDED, _FINISHED)))
-
-    def _path(self, number: int, state: str = _FINISHED) -> Path:
-        return self.folder / f"{state}-{number:06}.parquet"
-
-
-def merged(table: Table, paths: Sequence[Path]) -> Iterator[pa.Table]:
-    """Yield the answers of shards in the order of the table's key; DuckDB sorts what does not fit in memory."""
-    columns = ", ".join(table.schema.names)
-    with spilling_to(paths[0].parent) as connection:
-        ordered = connection.sql(f"SELECT {columns} FROM {parquet(paths)} ORDER BY {', '.join(table.key)}")
-        for batch in ordered.to_arrow_reader(_ROWS):
-            yield pa.Table.from_batches([batch])
+    def merged(self) -> Iterator[pa.Table]:
+        """Yield the answers of these in the order of the table's key; DuckDB sorts what does not fit in memory."""
+        table = self.kind.table
+        with spilling_to(self.folder) as connection:
+            query = f"SELECT {', '.join(table.schema.names)} FROM {parquet(self.finished())}"
+            for batch in connection.sql(f"{query} ORDER BY {', '.join(table.key)}").to_arrow_reader(_ROWS):
+                yield pa.Table.from_batches([batch])
 
 
 def _sized(batches: Iterator[pa.RecordBatch], size: int, texts: pa.Schema) -> Iterator[pa.Table]:
@@ -135,10 +105,3 @@ def _sized(batches: Iterator[pa.RecordBatch], size: int, texts: pa.Schema) -> It
             waiting = waiting.slice(size)
     if waiting.num_rows:
         yield waiting
-
-
-def _put(draft: Path, path: Path) -> None:
-    """Give a file its name once it is on disk."""
-    with draft.open("rb") as handle:
-        os.fsync(handle.fileno())
-    draft.replace(path)

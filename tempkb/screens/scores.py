@@ -4,26 +4,29 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.dynamic_templama.preferences import SCORED_CHANGES, preferences
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
-from tempkb.generations.importing import Imported
 from tempkb.models.known import known_models
 from tempkb.options import Words
 from tempkb.results.steps import are_due
 from tempkb.results.tables import KNOWLEDGE, KNOWS
 from tempkb.scores.kinds import SCORES, Kind
-from tempkb.scores.running import counted
 from tempkb.scores.selecting import Source, wanted
-from tempkb.scores.tables import STATUSES, partition_of
+from tempkb.scores.steps import partition_for
+from tempkb.scores.tables import SEPARATOR, STATUSES
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.sql_estimates.aggregates import ALL
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
+from tempkb.wording import counted
+
+if TYPE_CHECKING:
+    from tempkb.generations.importing import Imported
 
 _WAITING = "no score yet"  # after a run that failed, in place of a status
 
@@ -45,6 +48,14 @@ class Asked:
     windows: tuple[date, date] | None
 
 
+def print_nothing(kind: Kind, models: Sequence[str]) -> None:
+    """Print that there was nothing left to ask models, if there are any."""
+    if models:
+        of = counted(len(models), "model")
+        say(f"Nothing to {kind.command}: {kind.table.name} has a row for all that is asked for, of {of}.")
+        print_next("knows")
+
+
 def print_asked(kind: Kind, statuses: Iterable[str], models: Sequence[str], words: Words) -> Asked | None:
     """Print how many prompts models were asked about, and what became of them; None if there are none.
 
@@ -58,15 +69,15 @@ def print_asked(kind: Kind, statuses: Iterable[str], models: Sequence[str], word
     about = {row["model"]: row for row in known_models(store.lake) if row["model"] in models}
     request = kind.request_of(words)
     asked = [
-        (name, kind.named(row["family"], one.template, request.dtype), one)
+        (name, partition_for(row, one, request), one)
         for name, row in about.items()
         for one in wanted(kind, store, BENCHMARKS, row["family"], request, lambda _line: None)
     ]
     # Some may have no prompt in these windows.
     rows = [
-        (name, way, n_asked, Counter(counted(kind, store, partition_of(name, way), one.query)))
-        for name, way, one in asked
-        if (n_asked := one.n_prompts)
+        (name, key.partition(SEPARATOR)[2], n_asked, Counter(one.by_status(store.lake.current(kind.table.name, key))))
+        for name, key, one in asked
+        if (n_asked := one.n_lacking())
     ]
     if not rows:
         return None
@@ -107,7 +118,7 @@ def print_scores(models: Sequence[str], words: Words) -> None:
     print_next("knows", *(f'sql "FROM {view} LIMIT 5"' for view in views))
 
 
-def print_imported(imported: Sequence[Imported], model: str) -> None:
+def print_imported(imported: "Sequence[Imported]", model: str) -> None:
     """Print what was imported of a model, and publish it."""
     store = open_store()
     publication = store.publish()

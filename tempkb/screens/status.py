@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tempkb.again import command_for
+from tempkb.again import command_for, odd_said
 from tempkb.api import open_store
 from tempkb.benchmarks.register import entries, is_at_work, unfinished_releases
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
@@ -37,17 +37,21 @@ from tempkb.wording import counted
 if TYPE_CHECKING:
     from tempkb.runs.jobs import Summary
 
+Row = Mapping[str, Any]
+_GONE = "gone"  # shown as the status of a model whose files are not there
+
 
 def print_status() -> None:
     """Print the dumps of the home, and which partitions are built, stale, pending or damaged."""
     store = open_store()
     # Read before the look, which shows the damage that is met here.
     models, linkers = _known(store, known_models), _known(store, known_linkers)
+    models = [{**row, "status": _GONE} if row["status"] == READY and is_gone(row) else row for row in models]
     with store.lake.one_look():
         _print_status(store, models, linkers)
 
 
-def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Sequence[Mapping[str, Any]]) -> None:
+def _print_status(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -> None:
     out, home, settings = console(), store.home, store.home.settings
     dumps = find_dumps(home.dumps)
     if not dumps and not any(path.exists() for path in (home.lake, home.database, home.path / "releases")):
@@ -92,15 +96,9 @@ def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Se
             )
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
-    gone = [row for row in models if row["status"] == READY and is_gone(row)]
-    _print_models(store, [{**row, "status": "gone"} if row in gone else row for row in models])
+    _print_models(store, models)
     _print_linkers(store, linkers)
-    _print_damage(store)
-    for row in filter(is_gone, linkers):
-        say(f"damaged: linker {row['linker']}: {gone_in_words(row['checkpoint'])}. {mend_in_words(row)}")
-    for row in gone:
-        mend = f"Put them back, or name the folder where they are now: tempkb model add {row['model']} FOLDER"
-        say(f"damaged: model {row['model']}: {gone_in_words(row['checkpoint'])}. {mend}")
+    _print_damage(store, models, linkers)
     if pending is None:
         say(f"It is not known what is pending: {obstacle}")
     if others:
@@ -216,7 +214,7 @@ def _n_rows(store: Store, table: str, name_of: Callable[[str], str]) -> Counter[
     return found
 
 
-def _print_models(store: Store, models: Sequence[Mapping[str, Any]]) -> None:
+def _print_models(store: Store, models: Sequence[Row]) -> None:
     n_scores, titles = (
         _n_rows(store, PROMPT_SCORES.name, model_of),
         ("model", "family", "status", "scores", "checkpoint"),
@@ -226,7 +224,7 @@ def _print_models(store: Store, models: Sequence[Mapping[str, Any]]) -> None:
         console().print(grid(titles, rows, title="models"))
 
 
-def _print_linkers(store: Store, linkers: Sequence[Mapping[str, Any]]) -> None:
+def _print_linkers(store: Store, linkers: Sequence[Row]) -> None:
     """Print the linkers of the home, and the baselines that have linked something."""
     n_linked = _n_rows(store, LINKING_SCORES.name, linker_of)
     rows = [
@@ -239,12 +237,19 @@ def _print_linkers(store: Store, linkers: Sequence[Mapping[str, Any]]) -> None:
         console().print(grid(titles, rows, title="linkers"))
 
 
-def _print_damage(store: Store) -> None:
+def _print_damage(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -> None:
     """Print what is lost, with the command that makes it again, and DuckDB files that were set aside."""
     faults = store.faults()
     for fault in faults:
         command = command_for(store, fault.table, fault.partition)
         say(f"damaged: {fault}; build it again: {command}")
+    for row in filter(is_gone, linkers):
+        say(f"damaged: linker {row['linker']}: {gone_in_words(row['checkpoint'])}. {mend_in_words(row)}")
+    for row in (one for one in models if one["status"] == _GONE):
+        mend = f"Put them back, or name the folder where they are now: tempkb model add {row['model']} FOLDER"
+        say(f"damaged: model {row['model']}: {gone_in_words(row['checkpoint'])}. {mend}")
+    for line in odd_said(store, models or None, linkers):
+        say(f"damaged: {line}")
     for path in store.database.set_aside_files():
         say(
             f"set aside, since it was damaged: {path}; tables of your own, if you made any in it, are only there. When "

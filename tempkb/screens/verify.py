@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 
-from tempkb.again import command_for
+from tempkb.again import command_for, odd_said
 from tempkb.api import open_store
 from tempkb.benchmarks.register import (
     entries,
@@ -26,10 +26,10 @@ from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump,
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, TempkbError
 from tempkb.linking.checking import VerifiedLinkers, verify_linkers
-from tempkb.linking.known import known_linker
+from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.mending import command_of, mend_in_words
 from tempkb.linking.tables import KINDS, LINKERS
-from tempkb.models.checking import differing_from_said
+from tempkb.models.known import known_models
 from tempkb.models.tables import MODELS
 from tempkb.record import copy_fault
 from tempkb.revisions.losses import lacking_quarters, lacking_texts
@@ -96,7 +96,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         shown = _verify_database(store, chosen, verified, passed)
         told[Family.LINKER][:0] = _verify_linkers(store, verified)
         if day is None:
-            told[Family.MODEL][:0] = _verify_said(store, chosen, passed)
+            told[Family.MODEL][:0] = _verify_said(store, chosen)
         dumps = VerifiedDumps()
         store.require_own_record(one for whole in verified.whole.values() for one in whole)
         if not tables and day is None:
@@ -267,8 +267,8 @@ def _verify_linkers(store: Store, verified: _Verified) -> list[str]:
     return [f"linker {row['linker']}: {fault}. {mend_in_words(row)}" for row, fault in found.faults]
 
 
-def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str]]) -> list[str]:
-    """What was said of models and linkers and cannot be read, and models whose row is something else."""
+def _verify_said(store: Store, tables: Sequence[str]) -> list[str]:
+    """What was said of models and linkers and cannot be read, is gone, or is something else than their row."""
     lines = []
     for table, folder in ((MODELS, store.home.checkpoints), (LINKERS, store.home.linkers)):
         for name in said_names(folder) if table.name in tables else ():
@@ -278,14 +278,8 @@ def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str
                 lines.append(
                     f"{error}: rm {shlex.quote(str(said_path(folder, name)))}{_said_again(store, table, name)}"
                 )
-    if MODELS.name not in tables:
-        return lines
-    named = passed | {(MODELS.name, key) for key in store.lake.lost(MODELS.name)}
-    return lines + [
-        f"model {name}: {found}. Write it again: {command_for(store, MODELS.name, name)}"
-        for name, found in differing_from_said(store)
-        if (MODELS.name, name) not in named
-    ]
+    models = known_models(store.lake) if MODELS.name in tables else None
+    return lines + odd_said(store, models, known_linkers(store.lake) if LINKERS.name in tables else ())
 
 
 def _said_again(store: Store, table: Table, name: str) -> str:

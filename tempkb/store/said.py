@@ -73,6 +73,14 @@ def readable_said(folder: Path, name: str) -> Said:
         return Said({})
 
 
+def is_unsaid(folder: Path, name: str) -> bool:
+    """Return whether the file is gone in which it stood how something was added, or no longer has that."""
+    try:
+        return not read_said(folder, name).words
+    except SettingsError:
+        return False
+
+
 def change_said(folder: Path, name: str, change: Callable[[Said], Said]) -> None:
     """Replace what was said by what `change` makes of it, unless that is equal.
 

@@ -24,7 +24,7 @@ from tempkb.store.said import forget_release, read_said
 from tempkb_tests.benchmarks.fact_queries.worlds import quiet
 from tempkb_tests.conftest import run_script
 from tempkb_tests.models.tiny import tiny
-from tempkb_tests.scores.dying import DEATHS, SHARDS
+from tempkb_tests.scores.dying import DEATHS, SHARDS, files_of
 
 DECODERS = [
     ("gpt2", "causal.greedy"),
@@ -53,8 +53,7 @@ def rows(store, **equal):
 
 
 def files(store):
-    folders = {version.partition: version.folder for version in store.lake.versions("generations")}
-    return {f"{key}/{path.name}": path.read_bytes() for key, folder in folders.items() for path in folder.iterdir()}
+    return files_of(store, "generations")
 
 
 @pytest.mark.parametrize(("kind", "decoder"), DECODERS)

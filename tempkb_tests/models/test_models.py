@@ -24,6 +24,7 @@ from tempkb.models.tables import MODELS
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
+from tempkb.store.said import note_asked
 from tempkb_tests.conftest import run_script, run_tempkb
 from tempkb_tests.damage import flip
 from tempkb_tests.models.test_checkpoints import (
@@ -114,7 +115,7 @@ def test_a_checkpoint_inside_the_home_moves_with_it_and_one_that_is_gone_is_said
     where = {row["model"]: row["checkpoint"] for row in known_models(store.lake)}
     assert where == {"near": str(home / "models" / "abc"), "far": str(tmp_path / "elsewhere")}
     assert said_of(store, "near")["checkpoint"] == where["near"]
-    assert list(differing_from_said(store)) == []
+    assert list(differing_from_said(store, known_models(store.lake))) == []
     status = " ".join(run_tempkb(home, "status").stdout.split())
     assert "near │ masked │ ready │" in status
     assert "far │ masked │ gone │" in status
@@ -229,8 +230,18 @@ def test_a_row_that_is_not_what_was_said_is_named_and_written_again(home_folder,
     assert line.endswith("tempkb model add tiny")
     assert f": rm {said} && " in line
     said.unlink()
+    gone = "model tiny: found nothing said of it in models/tiny.json; expected what was said when it was added. "
+    for command, before in (("verify", ""), ("status", "damaged: ")):
+        lines = run_tempkb(home_folder, command, check=False).stdout.splitlines()
+        (line,) = [line for line in lines if "tiny.json" in line]
+        assert line.startswith(before + gone)
+        assert line.endswith("tempkb model add tiny")
+    # Who asks for scores meanwhile does not hide that.
+    note_asked(home_folder / "models", "tiny", {"limit": "3"})
+    assert gone in run_tempkb(home_folder, "verify", check=False).stdout
     model(home_folder, "add", "tiny")
-    assert said.read_bytes() == whole
+    assert json.loads(said.read_bytes())["words"] == json.loads(whole)["words"]
+    assert json.loads(said.read_bytes())["asked"] == [{"limit": "3"}]
     assert run_tempkb(home_folder, "verify").stdout.startswith("All is well")
 
 
@@ -486,7 +497,7 @@ def test_a_run_in_the_ui_names_the_checkpoint_in_its_configuration(home_folder, 
     assert first == [True, [], [True] * 4]
     assert again == [True, [], [True] * 4]
     assert nameless[0] is other[0] is False
-    assert "found no checkpoint in the run's configuration" in nameless[1][0]
+    assert "found no checkpoint and no lines [models.nobody] in tempkb.toml of the home" in nameless[1][0]
     assert "expected the files to which the name is bound" in other[1][0]
     assert published(home_folder)["tiny"]["knows_certainly_until"] == "2020-01-01"
 

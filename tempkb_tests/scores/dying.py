@@ -1,6 +1,8 @@
 """A process that asks a model and dies at a given moment, as if killed."""
 
+import dataclasses
 import os
+from pathlib import Path
 
 import torch
 
@@ -19,8 +21,15 @@ DEATHS = {
     "middle": (shards.Shards, "finish", 3, True),
     "before adding": (Store, "add", 1, False),
     "behind adding": (Store, "add", 1, True),
-    "last": (shards.Shards, "mark_added", 2, True),
+    "last": (Store, "add", 2, True),
 }
+
+
+def files_of(store, table):
+    """Bytes of the files of a table, and what else its versions say of themselves but how often they were written."""
+    versions = store.lake.versions(table)
+    files = {f"{one.partition}/{path.name}": path.read_bytes() for one in versions for path in one.places()}
+    return files | {one.partition: dataclasses.replace(one, serial=0, folder=Path()) for one in versions}
 
 
 def ask_and_die(moment: str, name: str, command: str = "score") -> None:

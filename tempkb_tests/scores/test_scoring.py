@@ -23,7 +23,7 @@ from tempkb.store.said import read_said
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
 from tempkb_tests.conftest import run_script
 from tempkb_tests.models.test_parity import expected
-from tempkb_tests.scores.dying import DEATHS
+from tempkb_tests.scores.dying import DEATHS, files_of
 
 UNDATED = {"undated", "no_subject", "object_last", "no_subject_object_last"}
 
@@ -47,10 +47,8 @@ def rows(store, **equal):
 
 
 def files(store):
-    """Bytes of the table of scores, and of the notes beside it."""
-    versions = store.lake.versions("prompt_scores")
-    folders = {version.partition: version.folder for version in versions}
-    return {f"{key}/{path.name}": path.read_bytes() for key, folder in folders.items() for path in folder.iterdir()}
+    """Bytes of the table of scores, and what is said of them."""
+    return files_of(store, "prompt_scores")
 
 
 @pytest.mark.parametrize(
@@ -397,9 +395,9 @@ def test_shards_are_added_while_a_long_run_goes_on(store, tmp_path, monkeypatch,
     store, seen = open_store(), []
     honest = shards.Shards.finish
 
-    def watched(self, number, scores):
+    def watched(self, scores):
         seen.append(len(rows(store)))
-        honest(self, number, scores)
+        honest(self, scores)
 
     monkeypatch.setattr(shards.Shards, "finish", watched)
     monkeypatch.setattr(running, "_ADDED_EVERY", -1.0)

@@ -1,0 +1,62 @@
+"""The step of scores, and which models have something left to score. Loads no model; Dagster, torch and Arrow neither.
+
+Scores grow: a run adds what has no row yet, and their version lists what it has all answers to.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.engine.steps import Standing
+from tempkb.models.tables import DIGESTS
+from tempkb.scores.kinds import Kind
+from tempkb.scores.requests import AskRequest
+from tempkb.scores.selecting import Wanted, wanted
+from tempkb.scores.tables import PROMPT_SCORES, drafts_of, partition_of
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
+
+Row = Mapping[str, Any]
+
+
+STEPS = (Standing((PROMPT_SCORES,)),)
+
+
+def partition_for(row: Row, one: Wanted, request: AskRequest) -> str:
+    """Return the partition with the answers of the model of a row to what is wanted of it."""
+    return partition_of(row["model"], one.kind.named(row["family"], one.template, request.dtype))
+
+
+def other_files(version: Version, row: Row) -> list[str]:
+    """Return the columns of digests in which the files that gave answers are not those of a model's row."""
+    return [name for name in DIGESTS if version.inputs.get(name) != row.get(name)]
+
+
+def due_models(
+    kind: Kind, store: Store, benchmarks: Sequence[Benchmark], rows: Iterable[Row], request: AskRequest
+) -> list[str]:
+    """Return which of some models have not answered all that is asked for, or have left shards of a killed run.
+
+    Args:
+        rows: of models that are ready.
+    """
+    by_family: dict[str, list[Wanted]] = {}
+    due, killed = [], {folder.name for folder in store.lake.unfinished()}
+    for row in rows:
+        if row["family"] not in by_family:
+            by_family[row["family"]] = wanted(kind, store, benchmarks, row["family"], request, lambda _line: None)
+        asked = by_family[row["family"]]
+        if drafts_of(kind.drafts, row["model"]) in killed or not all(
+            _has_all(store, row, one, request) for one in asked
+        ):
+            due.append(row["model"])
+    return due
+
+
+def _has_all(store: Store, row: Row, one: Wanted, request: AskRequest) -> bool:
+    """Are there answers of a model's own files to all that is wanted of it? Rows are read only if no list says so."""
+    held = store.lake.current(one.kind.table.name, partition_for(row, one, request))
+    if held is None:
+        return not one.n_lacking()
+    is_listed = bool(one.fillers) and {*one.fillers} <= {*held.filled_by}
+    return not other_files(held, row) and (is_listed or not one.n_lacking(held.paths()))
