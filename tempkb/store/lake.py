@@ -273,7 +273,7 @@ class Lake:
                 raise StoredDamageError(f"{fault}. The earlier version cannot be restored; build it again")
             folder = own(self.root, version.folder).parent
             # Whoever finds no pointer goes by the serial.
-            describe(replace(version, serial=_next_serial(folder)))
+            describe(replace(version, serial=_next_serial(folder), damage=None))
             _point(folder, version.version)
 
     def collect_garbage(

@@ -16,30 +16,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tempkb.settings import load_home
-from tempkb.store import database, drafts, files, lake
+from tempkb.store import database
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
-POINTS = {
-    "in a draft": (drafts.Draft, "_close_file"),
-    "a draft described": (lake, "describe"),
-    "a version in place, not pointed to": (lake.Lake, "_move_into_place"),
-    "the pointer written, not in place": (files, "sync"),
-    "in the transaction, a table made": (database.Database, "_bring_in"),
-    "in the transaction, books kept": (database.Database, "_keep_books"),
-}
 POINTS_OF_PUBLISHING = {
     "the file held": (database.Database, "_shown"),
     "the copy made": (database.Database, "_copy"),
+    "in the transaction, a table made": (database.Database, "_bring_in"),
+    "in the transaction, books kept": (database.Database, "_keep_books"),
     "the copy changed": (database.Database, "_change"),
     "the log of the old file set aside": (Path, "rename"),
     "the file replaced": (Path, "replace"),
     "the file replaced, and all tidied up": (database.Database, "_publish"),
 }
 # Functions that are also called before the moment that matters: how to know it by the first argument.
-_MOMENTS = {"sync": "CURRENT", "rename": ".wal", "replace": "duckdb.draft"}
+_MOMENTS = {"rename": ".wal", "replace": "duckdb.draft"}
 
 
 def die_after(owner, name):
@@ -68,7 +62,7 @@ def write(region, rows, rounds, point=None):
     for number in range(rounds):
         print(number, flush=True)
         if point and number == rounds - 1:
-            die_after(*(POINTS | POINTS_OF_PUBLISHING)[point])
+            die_after(*POINTS_OF_PUBLISHING[point])
         store.write(TOWNS, region, [towns(region, rows, people=number)], Provenance())
         store.publish()
 

@@ -19,7 +19,7 @@ from tempkb.store.store import Store
 from tempkb_tests.damage import cut_off
 from tempkb_tests.killed import KilledError
 from tempkb_tests.store.ageing import let_a_day_go_by
-from tempkb_tests.store.crashes import POINTS, writers
+from tempkb_tests.store.crashes import writers
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 ROWS = 20_000
@@ -76,22 +76,6 @@ def test_killed_at_random_moments(store, writer, monkeypatch):
     let_a_day_go_by(store.lake.root)
     assert store.collect_garbage()[0]
     assert list((store.lake.root / "_staging").iterdir()) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("point", list(POINTS))
-def test_killed_at_each_critical_point(store, writer, point):
-    assert writer("north", 2, point).wait() == -signal.SIGKILL
-    old_or_new = store.read("towns", region="north")["n_people"].to_pylist()
-    assert is_whole(old_or_new)
-    # The pointer moves at the very end of a write: before that the old rows count, after it the new ones.
-    assert set(old_or_new) == ({1} if "transaction" in point else {0})
-    with store.database.reading(Patience(5)) as connection:
-        assert is_whole([people for (people,) in connection.execute("SELECT n_people FROM towns").fetchall()])
-    assert Store(load_home(), [TOWNS], Patience(5)).publish().left == 0
-    with store.database.reading(Patience(5)) as connection:
-        rows = connection.execute("SELECT n_people FROM towns").fetchall()
-    assert [people for (people,) in rows] == old_or_new
 
 
 @pytest.mark.slow
