@@ -18,7 +18,7 @@ from tempkb.models.tables import MODELS
 from tempkb.results import tables
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS
-from tempkb.rooms import TABLES, VIEWS
+from tempkb.rooms import TABLES, VIEWS, steps
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
@@ -41,8 +41,6 @@ _ASKED = (
 
 def look(store: Store) -> Look:
     """Return what tells which tables of results are of the present scores."""
-    from tempkb.rooms import steps
-
     return Look(store, steps())
 
 
@@ -53,14 +51,7 @@ def asked_of(store: Store, names: Collection[str]) -> list[str]:
 
 
 def are_due(store: Store, names: Collection[str]) -> str:
-    """Return which tables of results, of those asked for, do not follow from the present scores, and what to type.
-
-    Empty if there is none.
-
-    Args:
-        store: of the home.
-        names: of tables, and of views over them.
-    """
+    """Return which tables of results, of those `asked_of`, are not of the present scores, and what to type; or ""."""
     seen = look(store)
     due = [name for name in asked_of(store, names) if not seen.is_current(name, ALL)]
     if not due:

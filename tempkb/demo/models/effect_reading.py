@@ -7,7 +7,6 @@ beginning know of that.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from datetime import date
 from typing import Any
 
@@ -165,7 +164,7 @@ def _prompting(benchmark: Benchmark) -> Prompting:
 def _row(scores: FamilyScores, effect: Effect) -> dict[str, Any]:
     contrast = effect.contrast
     return {
-        **{one.name: getattr(effect, one.name) for one in fields(effect)},
+        **vars(effect),
         "family": scores.family,
         "benchmark": contrast.benchmark,
         "contrast": contrast.name,
