@@ -6,7 +6,7 @@ from tempkb.benchmarks.register import to_build_again
 from tempkb.generations.kind import KINDS as ANSWERS
 from tempkb.linking.mending import Row, command_of, command_without_row, commands_of_scores
 from tempkb.linking.tables import KINDS, LINKERS, linker_of
-from tempkb.models.checking import differing_from_said
+from tempkb.models.checking import UNSAID, differing_from_said
 from tempkb.models.known import known_model, words_of_row
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import is_imported, model_of
@@ -39,11 +39,9 @@ def odd_said(store: Store, models: Sequence[Row] | None, linkers: Sequence[Row])
     """
     differing = differing_from_said(store, models) if models is not None else ()
     odd = [(f"model {name}: {found}", command_for(store, MODELS.name, name)) for name, found in differing]
-    added = {row["linker"]: row for row in linkers if row["kind"] == KINDS[1]}
+    added = {row["linker"]: command_of(row) for row in linkers if row["kind"] == KINDS[1]}
     gone = [name for name in added if is_unsaid(store.home.linkers, name)]
-    odd += [
-        (f"linker {name}: found nothing said of it in linkers/{name}.json", command_of(added[name])) for name in gone
-    ]
+    odd += [(f"linker {name}: {UNSAID.format(f'linkers/{name}')}", added[name]) for name in gone]
     return [f"{found}. Write it again: {command}" for found, command in odd]
 
 

@@ -22,16 +22,14 @@ Row = dict[str, Any]
 _SHOWN = 12  # characters of a digest in a message
 
 
-def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -> tuple[Version, ModelError | None]:
+def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -> Version:
     """Read a checkpoint and write its model's row; a model that is there already is only compared.
 
     What was said of the model before and is not said now still holds. A checkpoint that is not there leaves no trace.
 
-    Returns:
-        the partition; and what is wrong with the checkpoint, which the row then gives as its reason.
-
     Raises:
-        ModelError: the checkpoint is not there; or the model was added before, and what is named now cannot be read.
+        ModelError: the checkpoint is not there; or it cannot be used, which the row gives as its reason unless the
+            model was added before.
         SettingsError: the name is bound to other files.
     """
     from tempkb.models.checkpoints import find_folder
@@ -41,8 +39,11 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
     with store.lake.partition_lock(MODELS.name, request.name):
         held = known_model(store.lake, request.name)
         is_bound = held is not None and held["status"] == READY
-        row, made_with, refused = _compare(store, request, held) if held and is_bound else _read(request)
-        return _write(store, row, made_with, log, request.revision), refused
+        row, made_with = _compare(store, request, held) if held and is_bound else _read(request)
+        version = _write(store, row, made_with, log, request.revision)
+    if row["status"] == NOT_LOADED:
+        raise ModelError(row["reason"])
+    return version
 
 
 def until_said(store: Store, name: str) -> tuple[date, date] | None:
@@ -50,7 +51,7 @@ def until_said(store: Store, name: str) -> tuple[date, date] | None:
     return request_of(name, {"checkpoint": name, **said_of(store, name)}).knows_until
 
 
-def _compare(store: Store, request: ModelRequest, held: Row) -> tuple[Row, Mapping[str, Any], None]:
+def _compare(store: Store, request: ModelRequest, held: Row) -> tuple[Row, Mapping[str, Any]]:
     """Compare a checkpoint with the model that has its name; the row has where it is now and what it knows."""
     from tempkb.models.checkpoints import read_digests
 
@@ -74,11 +75,11 @@ def _compare(store: Store, request: ModelRequest, held: Row) -> tuple[Row, Mappi
         row["knows_possibly_until"] = request.knows_possibly_until
     current = store.lake.current(MODELS.name, request.name)
     made_with = current.settings if current is not None else {}
-    return row, made_with | {"checkpoint": request.checkpoint}, None
+    return row, made_with | {"checkpoint": request.checkpoint}
 
 
-def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | None]:
-    """The row of a model that was not added before, what it was made with, and what is wrong with its checkpoint."""
+def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any]]:
+    """The row of a model that was not added before, and what it was made with."""
     # Torch and transformers take seconds to import, which runs that add no model do without.
     import torch
     import transformers
@@ -96,7 +97,7 @@ def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | N
     try:
         found = read_checkpoint(request.checkpoint, request.revision, request.family)
     except ModelError as error:
-        return row | {"status": NOT_LOADED, "reason": str(error)}, made_with, error
+        return row | {"status": NOT_LOADED, "reason": str(error)}, made_with
     known = {name: getattr(found, name) for name in (*DIGESTS, "hub_revision")}
     row |= known | {
         "family": found.family,
@@ -105,7 +106,7 @@ def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | N
         "status": READY,
     }
     about = {"architecture": found.architecture, "weights_format": found.weights_format}
-    return row, made_with | about | {"checkpoint": request.checkpoint}, None
+    return row, made_with | about | {"checkpoint": request.checkpoint}
 
 
 def _write(

@@ -10,6 +10,8 @@ from tempkb.store.promises import Promise, Subject
 from tempkb.store.said import is_unsaid, readable_said, said_names
 from tempkb.store.store import Store
 
+UNSAID = "found nothing said of it in {}.json; expected what was said when it was added"
+
 
 def differing_from_said(store: Store, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield models whose row is not what was said of them, or of which only one of both is there; and what was found.
@@ -26,7 +28,7 @@ def differing_from_said(store: Store, rows: Iterable[Mapping[str, Any]]) -> Iter
             yield name, "found no row; expected one of what was said when it was added"
         # Of models whose scores were imported nothing may have been said.
         elif row is not None and (row["checkpoint"] or row["knows_certainly_until"]) and is_unsaid(folder, name):
-            yield name, f"found nothing said of it in models/{name}.json; expected what was said when it was added"
+            yield name, UNSAID.format(f"models/{name}")
         for word in ("checkpoint", "family", "knows_until") if row is not None and said else ():
             found, expected = words_of_row(row or {}).get(word), said.get(word)
             expected = located(store.home.path, expected) if word == "checkpoint" and expected else expected

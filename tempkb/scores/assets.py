@@ -9,7 +9,7 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.tables import MODELS
 from tempkb.scores.checking import ASKED
 from tempkb.scores.kinds import SCORES, Kind
-from tempkb.scores.running import Answered, ask_model, counts
+from tempkb.scores.running import Answered, ask_model
 from tempkb.scores.showing import picture, sample, to_show
 from tempkb.scores.tables import partition_of
 from tempkb.store.assets import fields_of, spec_of, table_of, words_in
@@ -41,11 +41,12 @@ def asset_of_answers(
         done = ask_model(kind, store, BENCHMARKS, name, kind.request_of(words), context.log.info)
         if not done:
             context.log.warning(f"model {name}: no release has prompts for it yet, so there was nothing to ask")
-        facts = facts_of_partitions(
-            store.lake.versions(kind.table.name, [partition_of(name, one.name) for one in done])
-        )
-        asked = {ASKED: dg.MetadataValue.json(words)}
-        return dg.MaterializeResult(metadata={**facts, **asked, **counts(done), **shown(store, name, done)})
+        versions = store.lake.versions(kind.table.name, [partition_of(name, one.name) for one in done])
+        facts = {**facts_of_partitions(versions), ASKED: dg.MetadataValue.json(words)}
+        for one in done:
+            numbers = {"prompts": one.n_prompts, "new": one.n_new, **one.by_status}
+            facts |= {f"{one.name}/{what}": n for what, n in numbers.items()}
+        return dg.MaterializeResult(metadata={**facts, **shown(store, name, done)})
 
     return answers
 

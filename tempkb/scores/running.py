@@ -8,7 +8,7 @@ at a time ask a model for answers of one kind.
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.engine.progress import Meter
+from tempkb.engine.steps import Log
 from tempkb.errors import ModelError, SettingsError
 from tempkb.models.devices import usable_device
 from tempkb.models.known import known_model
@@ -24,7 +25,7 @@ from tempkb.scores.kinds import Kind
 from tempkb.scores.requests import AskRequest, words_for
 from tempkb.scores.selecting import Source, Wanted, wanted
 from tempkb.scores.shards import Shards
-from tempkb.scores.steps import other_files, partition_for
+from tempkb.scores.steps import Row, other_files, partition_for
 from tempkb.scores.tables import SEPARATOR, drafts_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.owned import real_folders
@@ -34,9 +35,6 @@ from tempkb.store.store import Store
 if TYPE_CHECKING:
     from tempkb.models.loading import LoadedModel
     from tempkb.models.packing import Limits
-
-Log = Callable[[str], None]
-Row = Mapping[str, Any]
 
 _ADDED_EVERY = 600.0  # seconds
 _SMALL = 10_000_000  # parameters, below which threads wait for one another longer than they compute
@@ -84,8 +82,7 @@ def ask_model(
     row = _ready(store, name)
     asked = wanted(kind, store, benchmarks, row["family"], request, log)
     with store.lake.resumable(drafts_of(kind.drafts, name)) as drafts:
-        releases = [source.release for one in asked for source in one.sources]
-        run = _Run(kind, store, row, request, releases, drafts.folder, log)
+        run = _Run(kind, store, row, request, asked, drafts.folder, log)
         own = {run.folder_of(one) for one in asked}
         for folder in real_folders(drafts.folder):
             if folder not in own:
@@ -93,15 +90,6 @@ def ask_model(
         done = [run.ask(one) for one in asked]
         drafts.is_finished = True
     return done
-
-
-def counts(done: Sequence[Answered]) -> dict[str, int]:
-    """Return what a run has done as numbers for the UI, by name."""
-    return {
-        f"{one.name}/{what}": n
-        for one in done
-        for what, n in {"prompts": one.n_prompts, "new": one.n_new, **one.by_status}.items()
-    }
 
 
 def _ready(store: Store, name: str) -> dict[str, Any]:
@@ -125,7 +113,7 @@ class _Run:
     store: Store
     row: Row
     request: AskRequest
-    releases: Sequence[str]
+    asked: Sequence[Wanted]
     folder: Path
     log: Log
     _model: "LoadedModel | None" = None
@@ -151,8 +139,8 @@ class _Run:
     def _note_asked(self, new_sources: Sequence[Source]) -> None:
         """Keep what gives new answers, so that a repair can ask for the same again."""
         # A limit counts the prompts of all releases that are asked for, also those that add nothing.
-        releases = self.releases if self.request.limit else [one.release for one in new_sources]
-        words = words_for(self.request, releases)
+        sources = [source for one in self.asked for source in one.sources] if self.request.limit else new_sources
+        words = words_for(self.request, [one.release for one in sources])
         note_asked(self.store.home.checkpoints, self.row["model"], words, self.kind.noted)
 
     def _answered(self, partition: str) -> list[Path]:
@@ -188,7 +176,10 @@ class _Run:
 
     def _ask_shards(self, one: Wanted, partition: str, shards: Shards, n: int) -> None:
         name = partition.partition(SEPARATOR)[2]
-        asker = self.kind.asker(self._loaded(), one.template, self._limits())
+        from tempkb.models.packing import Limits
+
+        limits = Limits(self.request.batch_tokens, self.request.fixed_shapes)
+        asker = self.kind.asker(self._loaded(limits), one.template, limits)
         self._made_with = asker.made_with
         done, added_at = 0, time.monotonic()
         said = f"{self.kind.doing} with {self.row['model']} ({name})"
@@ -231,7 +222,7 @@ class _Run:
         for path in paths:
             path.unlink()
 
-    def _loaded(self) -> "LoadedModel":
+    def _loaded(self, limits: "Limits") -> "LoadedModel":
         """The model, loaded from the files to which its name is bound."""
         if self._model is None:
             from tempkb.models.checkpoints import load_files, read_digests
@@ -251,16 +242,11 @@ class _Run:
                         "tempkb model add NAME CHECKPOINT"
                     )
                 self._model = load_files(
-                    found, row["family"], row["context_tokens"], device, self.request.dtype, self._limits()
+                    found, row["family"], row["context_tokens"], device, self.request.dtype, limits
                 )
             except ModelError as error:
                 raise ModelError(f"model {name!r}: {error}") from None
         return self._model
-
-    def _limits(self) -> "Limits":
-        from tempkb.models.packing import Limits
-
-        return Limits(self.request.batch_tokens, self.request.fixed_shapes)
 
     @property
     def _threads(self) -> int | None:

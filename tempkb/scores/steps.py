@@ -3,7 +3,7 @@
 Scores grow: a run adds what has no row yet, and their version lists what it has all answers to.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tempkb.benchmarks.benchmark import Benchmark
@@ -33,24 +33,18 @@ def other_files(version: Version, row: Row) -> list[str]:
 
 
 def due_models(
-    kind: Kind, store: Store, benchmarks: Sequence[Benchmark], rows: Iterable[Row], request: AskRequest
+    kind: Kind, store: Store, benchmarks: Sequence[Benchmark], rows: Sequence[Row], request: AskRequest
 ) -> list[str]:
     """Return which of some models have not answered all that is asked for, or have left shards of a killed run.
 
     Args:
         rows: of models that are ready.
     """
-    by_family: dict[str, list[Wanted]] = {}
-    due, killed = [], {folder.name for folder in store.lake.unfinished()}
-    for row in rows:
-        if row["family"] not in by_family:
-            by_family[row["family"]] = wanted(kind, store, benchmarks, row["family"], request, lambda _line: None)
-        asked = by_family[row["family"]]
-        if drafts_of(kind.drafts, row["model"]) in killed or not all(
-            _has_all(store, row, one, request) for one in asked
-        ):
-            due.append(row["model"])
-    return due
+    families, killed = {row["family"] for row in rows}, {folder.name for folder in store.lake.unfinished()}
+    asked = {one: wanted(kind, store, benchmarks, one, request, lambda _line: None) for one in families}
+    has_all = (all(_has_all(store, row, one, request) for one in asked[row["family"]]) for row in rows)
+    left = (drafts_of(kind.drafts, row["model"]) in killed for row in rows)
+    return [row["model"] for row, is_whole, is_left in zip(rows, has_all, left, strict=True) if is_left or not is_whole]
 
 
 def _has_all(store: Store, row: Row, one: Wanted, request: AskRequest) -> bool:

@@ -16,7 +16,7 @@ from tempkb.options import Words
 from tempkb.results.steps import are_due
 from tempkb.results.tables import KNOWLEDGE, KNOWS
 from tempkb.scores.kinds import SCORES, Kind
-from tempkb.scores.selecting import Source, wanted
+from tempkb.scores.selecting import Source, Wanted, wanted
 from tempkb.scores.steps import partition_for
 from tempkb.scores.tables import SEPARATOR, STATUSES
 from tempkb.screens.console import console, grid, print_next, say
@@ -68,27 +68,23 @@ def print_asked(kind: Kind, statuses: Iterable[str], models: Sequence[str], word
     store = open_store()
     about = {row["model"]: row for row in known_models(store.lake) if row["model"] in models}
     request = kind.request_of(words)
-    asked = [
-        (name, partition_for(row, one, request), one)
-        for name, row in about.items()
-        for one in wanted(kind, store, BENCHMARKS, row["family"], request, lambda _line: None)
-    ]
-    # Some may have no prompt in these windows.
-    rows = [
-        (name, key.partition(SEPARATOR)[2], n_asked, Counter(one.by_status(store.lake.current(kind.table.name, key))))
-        for name, key, one in asked
-        if (n_asked := one.n_lacking())
-    ]
+    asked, rows = list[Wanted](), list[tuple[str, str, int, Counter[str]]]()
+    for name, row in about.items():
+        for one in wanted(kind, store, BENCHMARKS, row["family"], request, lambda _line: None):
+            key, n_asked = partition_for(row, one, request), one.n_lacking()
+            n = Counter(one.by_status(store.lake.current(kind.table.name, key)))
+            n[_WAITING] = n_asked - n.total()
+            asked.append(one)
+            # Some may have no prompt in these windows.
+            rows += [(name, key.partition(SEPARATOR)[2], n_asked, n)] if n_asked else []
     if not rows:
         return None
-    for _, _, n_asked, n in rows:
-        n[_WAITING] = n_asked - n.total()
     # Reasons that no prompt has would be empty columns.
     reasons = [status for status in (*statuses, _WAITING) if any(n[status] for *_, n in rows)]
     cells = [(name, way, n_asked, *(n[reason] for reason in reasons)) for name, way, n_asked, n in rows]
     what = "questions" if kind.key == "question_id" else "prompts"
     console().print(grid(("model", kind.column, what, *reasons), cells, title=kind.drafts))
-    sources = [source for *_, one in asked for source in one.sources]
+    sources = [source for one in asked for source in one.sources]
     return Asked(about, sorted({way for _, way, *_ in rows}), sources, request.windows)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.again import command_for
+from tempkb.again import command_for, odd_said
 from tempkb.benchmarks.benchmark import benchmark_named
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.exporting import export_release
@@ -21,7 +21,7 @@ from tempkb.errors import DesignError, SettingsError, TempkbError
 from tempkb.generations.importing import _Asked, _Doc, _Line, _require_own_logits, _Task, import_logs
 from tempkb.generations.kind import KINDS
 from tempkb.models.adding import add_model
-from tempkb.models.known import known_model
+from tempkb.models.known import known_model, known_models
 from tempkb.models.requests import request_of
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.damage import draw
@@ -193,6 +193,22 @@ def test_the_days_of_a_model_hold_until_others_are_given(store, tasks, tmp_path)
         assert command_for(store, "models", "far-away") == "tempkb scores import LOG --model far-away"
         import_logs(store, BENCHMARKS, [log], "far-away", None)
         assert until() == held
+
+
+def test_of_an_imported_model_the_days_that_were_said_are_missed_once_their_file_is_gone(store, tasks, tmp_path):
+    log = written(tmp_path, "pairs", of_pairs(rows_of(tasks, "pairs")))
+    import_logs(store, BENCHMARKS, [log], "far-away", None)
+    # Nothing was said, so there is no file.
+    assert odd_said(store, known_models(store.lake), ()) == []
+    import_logs(store, BENCHMARKS, [log], "far-away", (date(2018, 1, 1), date(2019, 1, 1)))
+    file = store.home.checkpoints / "far-away.json"
+    before = file.read_bytes()
+    file.unlink()
+    (line,) = odd_said(store, known_models(store.lake), ())
+    assert line.startswith("model far-away: found nothing said of it in models/far-away.json; expected ")
+    assert line.endswith(". Write it again: tempkb scores import LOG --model far-away")
+    import_logs(store, BENCHMARKS, [log], "far-away", None)
+    assert file.read_bytes() == before
 
 
 def test_a_checkpoint_under_an_imported_name_keeps_the_days(store, tasks, tmp_path, saved):
