@@ -214,6 +214,7 @@ def test_what_verify_prints_for_a_damaged_partition_of_each_table_mends_the_home
     for command in dict.fromkeys(commands):
         if command and not command.endswith(" FILE"):
             run_tempkb(filled, *shlex.split(command)[1:])
+    run_tempkb(filled, "gc")
     after = state()
     assert {place for place in {*before, *after} if before.get(place) != after.get(place)} == set()
     (line, end) = plain(run_tempkb(filled, "verify", check=False).stdout, filled).splitlines()
