@@ -21,7 +21,6 @@ from tempkb.benchmarks.register import (
     as_listed,
     entry_of,
     is_at_work,
-    is_built,
     lost_places,
     release_names,
     release_versions,
@@ -270,12 +269,6 @@ def test_a_flipped_file_does_not_keep_the_others_from_being_put_back(store):
     assert in_duckdb(store, "rows") == [("good", 2)]
 
 
-def test_undoing_does_not_read_what_was_never_replaced(store):
-    build(store, "good", y2022=(1,))
-    with mock.patch("tempkb.store.files.sum_of", side_effect=AssertionError("read")):
-        assert as_listed(store, "good") == "Release 'good' stays exactly as it was"
-
-
 def test_what_is_added_later_is_listed_or_undone(store):
     release = build(store, "good", y2022=(1,))
     measure(store, COUNTING, release, print, {"n": 3})
@@ -290,13 +283,6 @@ def test_what_is_added_later_is_listed_or_undone(store):
     require_whole(store, "good")
     measure(store, COUNTING, release, print, {"n": 3})
     assert lost_places(store, "good") == []
-
-
-def test_what_was_added_to_a_release_that_is_not_built_makes_it_not_built(store):
-    release = release_of("good", y2022=(1,))
-    killed(store, release)
-    measure(store, COUNTING, release, print, {"n": 3})
-    assert not is_built(store.home, "good")
 
 
 def test_a_release_of_which_the_entry_is_gone_is_made_anew(store):
@@ -339,22 +325,6 @@ def test_a_second_command_on_a_release_that_is_being_built_is_refused(store):
         (other := threading.Thread(target=second)).start()
         other.join(5)
     assert said == ["release 'good': is being built by another program; wait for it, then type the same again", True]
-
-
-def test_a_release_that_was_removed_while_it_was_built_leaves_nothing(store):
-    release = release_of("good", y2022=(1,))
-    begin(store, release)
-
-    def while_others_remove(*told):
-        strike(store.home, "good")
-        return write_rows(*told)
-
-    step = replace(STEP, run=while_others_remove)
-    with pytest.raises(DesignError, match="release 'good': .* 'good'$"):
-        build_step(store, replace(METHODS, steps=(step,)), step, release, print)
-    assert store.lake.partitions("rows") == []
-    with pytest.raises(DesignError, match="release 'good': is not in the register"):
-        build_step(store, METHODS, STEP, release, print)
 
 
 def test_of_a_run_over_several_releases_that_fails_none_is_left_half_built(store):
