@@ -175,10 +175,9 @@ class _Run:
             self._add(Shards(self.kind, folder), partition, None)
 
     def _ask_shards(self, one: Wanted, partition: str, shards: Shards, n: int) -> None:
-        name = partition.partition(SEPARATOR)[2]
         from tempkb.models.packing import Limits
 
-        limits = Limits(self.request.batch_tokens, self.request.fixed_shapes)
+        name, limits = partition.partition(SEPARATOR)[2], Limits(self.request.batch_tokens, self.request.fixed_shapes)
         asker = self.kind.asker(self._loaded(limits), one.template, limits)
         self._made_with = asker.made_with
         done, added_at = 0, time.monotonic()
