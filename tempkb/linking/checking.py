@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tempkb.engine.steps import Look
 from tempkb.errors import ModelError
 from tempkb.linking.asked import linkable_of
-from tempkb.linking.known import known_linkers
-from tempkb.linking.mending import gone_in_words, is_gone
+from tempkb.linking.known import gone_in_words, is_gone, known_linkers
+from tempkb.linking.steps import STEPS
 from tempkb.linking.tables import (
     BASELINES,
     DIGESTS,
@@ -147,14 +148,15 @@ def _strangers(store: Store, subject: Subject) -> list[tuple[str, int, int]] | N
 
 
 def _with_release(store: Store, subject: Subject) -> Iterator[tuple[Version, Version, Version | None]]:
-    """Scores, with the mentions of their release and the candidates of the snapshot to which their pool belongs."""
+    """Scores that are current, with the mentions and the candidates from which they were made."""
+    look = Look(store, STEPS)
     for version in _versions(store, LINKING_SCORES, subject):
         _, release, cut, pool = parts_of(version.partition)
         tables = linkable_of(store.home, release)
         mentions = store.lake.current(tables.mentions.name, f"{release}.{cut}")
         # Pools are chosen from the candidates of the mentions' own snapshot, but for those that a day names.
         entities = [store.lake.current(tables.entities.name, f"{release}.{day}") for day in (pool, cut)]
-        if mentions is not None:
+        if mentions is not None and look.is_current(LINKING_SCORES.name, version.partition):
             yield version, mentions, next((one for one in entities if one is not None), None)
 
 

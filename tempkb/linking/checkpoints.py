@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import ModelError
-from tempkb.linking.mending import gone_in_words, is_gone, mend_in_words
+from tempkb.linking.known import gone_in_words, is_gone, mend_in_words
 from tempkb.models.checkpoints import (
     TOKENIZER_FILES,
     digest_of,

@@ -11,10 +11,11 @@ import pyarrow as pa
 from tempkb.errors import ModelError, SettingsError
 from tempkb.linking.extra import require_extra
 from tempkb.linking.known import known_linker
-from tempkb.linking.mending import KNOWN, TRAINING
 from tempkb.linking.requests import AddRequest, TrainRequest
-from tempkb.linking.tables import DIGESTS, LINKERS, drafts_of
+from tempkb.linking.tables import DIGESTS, LINKERS, TRAINING, drafts_of
 from tempkb.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
+from tempkb.linking.vectors import version_of
+from tempkb.options import Words, words_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.owned import own, remove_tree
 from tempkb.store.said import change_said
@@ -106,7 +107,7 @@ def add_linker(store: Store, request: AddRequest, log: Log) -> Version:
         held = known_linker(store.lake, request.linker)
         if held is not None:
             _refuse_other(held, row, ("kind", *DIGESTS))
-        change_said(store.home.linkers, request.linker, lambda said: replace(said, words=words))
+        _say(store, request.linker, words)
         if held == row:
             log(f"Linker {request.linker} is there already, with the same files; nothing to do.")
             return _current(store, request.linker)
@@ -138,6 +139,7 @@ class _Run:
         course = self._course()
         row |= _facts_of_files(self._place) | {"checkpoint": str(self._place.relative_to(self._store.home.path))}
         row["validation_accuracy"] = course.validation[-1][1] if course.validation else None
+        self._say()
         version = _write(self._store, row, {"recipe": numbers, "seed": self._request.seed}, inputs)
         return Trained(version, self._place, course.losses, course.validation)
 
@@ -148,9 +150,14 @@ class _Run:
         train, _, _, numbers = self._asked()
         _refuse_other(held, self._row(numbers, len(train)), _BOUND)
         layout_of(held)
+        self._say()
         self._log(f"Linker {held['linker']} is there already, trained in the same way; nothing to do.")
         course = self._course()
         return Trained(_current(self._store, held["linker"]), self._place, course.losses, course.validation)
+
+    def _say(self) -> None:
+        """Note what was asked for; where it is trained is nothing of the linker."""
+        _say(self._store, self._request.linker, words_of(replace(self._request, device="")))
 
     def _asked(self) -> tuple[list[Example], list[Example], str, dict[str, Any]]:
         """Examples for training and validation, the folder of the base, and all numbers."""
@@ -246,7 +253,7 @@ class _Run:
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
         draft, course = teach(lesson, self._folder, self._log, _n_gpus(self._request))
         known = {column: row[column] for column in ("linker", *_BOUND)} | {"cut": str(row["cut"])}
-        about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, KNOWN: known}
+        about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, "row": known}
         (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
         (draft / _CARD).write_text(card_of(row, lesson, course, numbers, inputs), "utf-8")
         self._place.parent.mkdir(parents=True, exist_ok=True)
@@ -342,6 +349,10 @@ def _refuse_other(held: Row, row: Row, columns: tuple[str, ...]) -> None:
         )
 
 
+def _say(store: Store, linker: str, words: Words) -> None:
+    change_said(store.home.linkers, linker, lambda said: replace(said, words=words))
+
+
 def _current(store: Store, linker: str) -> Version:
     version = store.lake.current(LINKERS.name, linker)
     if version is None:
@@ -352,13 +363,8 @@ def _current(store: Store, linker: str) -> Version:
 def _write(store: Store, row: Row, made_with: Mapping[str, Any], inputs: Mapping[str, str]) -> Version:
     digests = {column.removesuffix("_sha256"): row[column] for column in DIGESTS}
     rows = [pa.Table.from_pylist([row], LINKERS.schema)]
-    return store.write(LINKERS, row["linker"], rows, Provenance({**digests, **inputs}, {**made_with, **_libraries()}))
-
-
-def _libraries() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("torch", "transformers")}
+    libraries = {name: version_of(name) for name in ("torch", "transformers")}
+    return store.write(LINKERS, row["linker"], rows, Provenance({**digests, **inputs}, {**made_with, **libraries}))
 
 
 def _short(value: Any) -> str:

@@ -21,6 +21,9 @@ MEASURES = ("margin", "top_score")
 DIGESTS = ("weights_sha256", "config_sha256", "tokenizer_sha256")
 """Columns of the digests to which a linker's name is bound."""
 
+TRAINING = "training.json"
+"""File of a checkpoint that was trained here: the curves of its training, and what of its row was known before."""
+
 _LINKER = Column("linker", STRING, "name of the linker")
 _RELEASE = Column("release", STRING, "release of TempEL")
 

@@ -37,7 +37,8 @@ from tempkb.linking.candidates import (
     view_digests,
 )
 from tempkb.linking.requests import LinkRequest
-from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, SEPARATOR, drafts_of, linker_of, vectors_partition
+from tempkb.linking.steps import vectors_of_linker
+from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, SEPARATOR, drafts_of, vectors_partition
 from tempkb.models.devices import usable_device
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, spilling_to, view_files
@@ -45,7 +46,6 @@ from tempkb.store.owned import remove_tree
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
-from tempkb.store.versions import Version
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ _PLAN, _RECEIPTS, _PIECES = "plan.parquet", "receipts", "pieces"
 _TEXTS = pa.schema([(name, pa.string()) for name in ("text_sha256", "title", "description")])
 _VECTORS = pa.schema([("text_sha256", pa.string()), ("vector", pa.binary())])
 _LARGEST = float(np.finfo(np.float16).max)
+_LEFT = "runs that were killed"  # what has filled a partition, if it is not known how much of what was wanted
 _PRELOAD = ("torch", "transformers")
 # Vectors of more candidates than fit into this many bytes are in a file that is mapped into memory.
 _IN_MEMORY = 1 << 30
@@ -141,11 +142,6 @@ def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request
     return savings
 
 
-def has_lost_vectors(store: Store, linker: str) -> bool:
-    """Return whether vectors of a linker were lost to damage and are not encoded again yet."""
-    return any(linker_of(key) == linker for key in store.lake.lost(ENTITY_VECTORS.name))
-
-
 def vectors_of(store: Store, row: Row, wanted: Candidates, folder: Path) -> tuple[Integers, Halves]:
     """Return the page_ids of candidates, ascending, and their vectors: int64 (n,) and float16 (n, dim).
 
@@ -190,7 +186,7 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
         ModelError: the vectors that are there were made in another way.
     """
     name = row["linker"]
-    for version in _versions(store, name):
+    for version in vectors_of_linker(store.lake, name):
         inputs = version.inputs
         if differing := [digest for digest in DIGESTS if inputs.get(digest) != row[digest]]:
             raise ModelError(
@@ -208,7 +204,7 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
 
 def dtype_of(store: Store, linker: str) -> str:
     """Return the precision in which a linker's vectors were made; that of a request without words if it has none."""
-    made_in = (version.settings.get("dtype") for version in _versions(store, linker))
+    made_in = (version.settings.get("dtype") for version in vectors_of_linker(store.lake, linker))
     return str(next(made_in, LinkRequest.dtype))
 
 
@@ -236,6 +232,22 @@ def device_of(request: LinkRequest) -> str:
         SettingsError: this machine has no such device.
     """
     return usable_device("linker score", request.device)
+
+
+def made_with(request: LinkRequest, *libraries: str) -> dict[str, Any]:
+    """Return what is kept of how vectors or scores were computed."""
+    versions = {name: version_of(name) for name in libraries}
+    return {"dtype": request.dtype, "device": device_of(request), "batch_tokens": request.batch_tokens, **versions}
+
+
+def version_of(library: str) -> str:
+    """Return the version of a library; nothing if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return ""
 
 
 def encoder_of(row: Row, request: LinkRequest) -> "Encoder":
@@ -276,7 +288,7 @@ class _Run:
                 return 0
             self._plan(folder, wanted, missing)
         n = self._encode_pieces(cut, folder)
-        self._add(cut, folder)
+        self._add(cut, folder, [one.key for one in wanted])
         return n
 
     def _add_leftovers(self, own: Set[Path]) -> None:
@@ -289,7 +301,7 @@ class _Run:
                 is_like = folder.name.startswith(self._kind + SEPARATOR)
                 if is_like and any((folder / _PIECES).glob("*.parquet")):
                     cut, _ = folder.name.removeprefix(self._kind + SEPARATOR).split(SEPARATOR)
-                    self._add(date.fromisoformat(cut), folder)
+                    self._add(date.fromisoformat(cut), folder, [_LEFT])
                 else:
                     remove_tree(self._folder, folder)
 
@@ -368,11 +380,11 @@ class _Run:
                     raise ModelError(said + str(outcome.failure).removeprefix(said))
         return sum(n_texts)
 
-    def _add(self, cut: date, folder: Path) -> None:
+    def _add(self, cut: date, folder: Path, filled_by: Sequence[str]) -> None:
         """Add finished pieces to the table, and remove their folder."""
         paths = sorted((folder / _PIECES).glob("*.parquet"))
         inputs = {column: self._row[column] for column in DIGESTS if self._row[column] is not None}
-        provenance = Provenance(inputs, self._made_with())
+        provenance = Provenance(inputs, made_with(self._request, "torch", "transformers"), filled_by=filled_by)
         self._store.add(ENTITY_VECTORS, self._partition(cut), self._rows(cut, paths), provenance)
         remove_tree(self._folder, folder)
 
@@ -395,18 +407,6 @@ class _Run:
 
     def _is_lost(self, cut: date) -> bool:
         return self._partition(cut) in self._store.lake.lost(ENTITY_VECTORS.name)
-
-    def _made_with(self) -> dict[str, Any]:
-        import torch
-        import transformers
-
-        return {
-            "dtype": self._request.dtype,
-            "device": self._device,
-            "batch_tokens": self._request.batch_tokens,
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        }
 
 
 def encode_piece(piece: Piece, folder: Path, report: Report) -> int:
@@ -458,7 +458,7 @@ def _missing(store: Store, linker: str, wanted: Sequence[Candidates]) -> dict[in
     """The page_ids of candidates whose texts have no vector, by the place of the candidates in `wanted`."""
     found = {}
     with asking() as memory:
-        paths = [path for one in _versions(store, linker) for path in one.paths()]
+        paths = [path for one in vectors_of_linker(store.lake, linker) for path in one.paths()]
         view_files(memory, "known", paths, _VECTORS)
         for place, one in enumerate(wanted):
             view_digests(memory, one)
@@ -467,14 +467,9 @@ def _missing(store: Store, linker: str, wanted: Sequence[Candidates]) -> dict[in
     return found
 
 
-def _versions(store: Store, linker: str) -> list[Version]:
-    keys = [key for key in store.lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == linker]
-    return store.lake.versions(ENTITY_VECTORS.name, keys)
-
-
 def _stored(store: Store, linker: str) -> Iterator[tuple[Digests, Halves]]:
     """Digests and vectors of a linker, some at a time."""
-    for version in _versions(store, linker):
+    for version in vectors_of_linker(store.lake, linker):
         for path in version.paths():
             with open_parquet(path) as file:
                 for batch in file.iter_batches(N_TEXTS, columns=["text_sha256", "vector"]):

@@ -2,7 +2,8 @@
 
 from tempkb.benchmarks.register import to_build_again
 from tempkb.generations.kind import KINDS
-from tempkb.linking.mending import command_without_row, commands_of_scores
+from tempkb.linking.known import known_linker, words_of
+from tempkb.linking.requests import command_of, command_of_link
 from tempkb.linking.tables import LINKERS, linker_of
 from tempkb.models.known import known_model, words_of_row
 from tempkb.models.tables import MODELS
@@ -18,12 +19,12 @@ def command_for(store: Store, table: str, partition: str) -> str:
     if table == MODELS.name:
         return _of_model(store, partition)
     if table == LINKERS.name:
-        return command_without_row(store.home.linkers, partition)
+        return _of_linker(store, partition)
     family = store.tables[table].family
     if family is Family.MODEL:
         return _import(model_of(partition)) if is_imported(partition) else _of_answers(store.home, table, partition)
     if family is Family.LINKER:
-        return commands_of_scores(store.home.linkers, linker_of(partition))
+        return _of_links(store.home, linker_of(partition))
     return to_build_again(store.tables[table], partition)
 
 
@@ -35,6 +36,16 @@ def _of_model(store: Store, name: str) -> str:
     if not is_known and (words or name in map(model_of, imported)):
         return _import(name)
     return f"tempkb model add {name}" + ("" if is_known else " CHECKPOINT")
+
+
+def _of_linker(store: Store, name: str) -> str:
+    row = known_linker(store.lake, name)
+    return command_of(name, words_of(row) if row is not None else readable_said(store.home.linkers, name).words)
+
+
+def _of_links(home: Home, linker: str) -> str:
+    asked = readable_said(home.linkers, linker).asked
+    return " && ".join(command_of_link(linker, words) for words in asked) or f"tempkb linker score {linker}"
 
 
 def _import(model: str) -> str:

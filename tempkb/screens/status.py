@@ -12,8 +12,7 @@ from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.dumps.tables import NAMESPACES
 from tempkb.engine.steps import Look
 from tempkb.errors import StoredDamageError, TempkbError
-from tempkb.linking.known import known_linkers
-from tempkb.linking.mending import gone_in_words, is_gone, mend_in_words
+from tempkb.linking.known import gone_in_words, is_gone, known_linkers, mend_in_words
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.models.known import known_models
 from tempkb.models.tables import READY

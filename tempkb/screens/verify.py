@@ -26,8 +26,7 @@ from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump,
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, TempkbError
 from tempkb.linking.checking import VerifiedLinkers, verify_linkers
-from tempkb.linking.known import known_linker
-from tempkb.linking.mending import command_of, mend_in_words
+from tempkb.linking.known import known_linker, mend_in_words
 from tempkb.linking.tables import KINDS, LINKERS
 from tempkb.models.checking import differing_from_said
 from tempkb.models.tables import MODELS
@@ -304,7 +303,7 @@ def _said_again(store: Store, table: Table, name: str) -> str:
     row = known_linker(store.lake, name) if table is LINKERS else None
     if row is not None and row["kind"] != KINDS[1]:
         return ""
-    return f" && {command_of(row) if row is not None else command_for(store, table.name, name)}"
+    return f" && {command_for(store, table.name, name)}"
 
 
 def _verify_dumps(store: Store) -> VerifiedDumps:

@@ -80,10 +80,10 @@ class Version:
     schema: str
     files: tuple[DataFile, ...]
     code: str = ""
-    inputs: dict[str, str] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    exclusions: tuple[dict[str, Any], ...] = ()
-    fills: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict, hash=False)
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)
+    exclusions: tuple[dict[str, Any], ...] = field(default=(), hash=False)
+    fills: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
     filled_by: tuple[str, ...] = ()
     stamp: str = ""
     record: str = ""

@@ -24,6 +24,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.promises import Subject
 from tempkb.store.said import read_said
 from tempkb.store.store import read_files
+from tempkb_tests.damage import cut_off
 from tempkb_tests.killed import KilledError
 from tempkb_tests.linking.small_home import (
     ASSEMBLY,
@@ -112,7 +113,7 @@ def test_a_release_that_is_removed_meanwhile_is_not_called_damaged(store, encode
 
 
 def test_a_table_of_a_release_that_is_damaged_is_called_lost(store, encoder):
-    (store.lake.root / TEMPEL_MENTIONS.name / f"r.{A}" / "CURRENT").unlink()
+    cut_off(store.lake.current(TEMPEL_MENTIONS.name, f"r.{A}").places()[0])
     with pytest.raises(ContractError, match="was lost to damage; build it again: tempkb release finish r"):
         link(store)
 
@@ -149,9 +150,8 @@ def versions(store):
 
 
 def lose(store, partition):
-    (path,) = store.lake.current(ENTITY_VECTORS.name, partition).places()
-    path.write_bytes(path.read_bytes()[:-10])
-    assert [one.fault.partition for one in store.set_aside_damaged()] == [partition]
+    cut_off(*store.lake.current(ENTITY_VECTORS.name, partition).places())
+    assert store.lake.lost(ENTITY_VECTORS.name) == [partition]
 
 
 @pytest.mark.slow
@@ -353,7 +353,7 @@ def lake_files(store):
         (table, version.partition, path.name): path.read_bytes()
         for table in (ENTITY_VECTORS.name, LINKING_SCORES.name)
         for version in store.lake.versions(table)
-        for path in (*version.paths(), *sorted(version.folder.glob("*.jsonl")))
+        for path in version.paths()
     }
 
 
@@ -581,6 +581,11 @@ def test_with_a_release_go_the_scores_of_its_mentions(store, encoder, monkeypatc
     assert read_said(store.home.linkers, "hand").asked == ()
 
 
+def as_made(version):
+    """The provenance of a version, for other rows in its place."""
+    return Provenance(version.inputs, version.settings, version.fills, version.filled_by, version.stamp)
+
+
 def test_what_is_no_candidate_of_the_pool_breaks_the_promise(store, encoder):
     promise = next(one for one in PROMISES if one.name == "best_candidates_are_candidates")
     link(store, pools=("own", "fixed-2"))
@@ -591,7 +596,7 @@ def test_what_is_no_candidate_of_the_pool_breaks_the_promise(store, encoder):
         rows = pa.concat_tables(read_files(version.paths())).to_pylist()
         for row in rows:
             row["top_page_ids"] = [-1 if page != row["target_page_id"] else page for page in row["top_page_ids"]]
-        store.write(LINKING_SCORES, key, [pa.Table.from_pylist(rows, LINKING_SCORES.schema)], Provenance({}))
+        store.write(LINKING_SCORES, key, [pa.Table.from_pylist(rows, LINKING_SCORES.schema)], as_made(version))
         assert [row[:2] for row in promise.broken(store, Subject()) if row[0] == key] == [(key, -1)]
 
 

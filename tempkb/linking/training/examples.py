@@ -14,7 +14,8 @@ from tempkb.benchmarks.register import partition_of
 from tempkb.errors import ModelError, SettingsError
 from tempkb.linking.asked import FIRST, linkable_of
 from tempkb.linking.inputs import EntityText, MentionText
-from tempkb.linking.mending import command_of
+from tempkb.linking.known import words_of
+from tempkb.linking.requests import command_of
 from tempkb.linking.tables import LINKERS
 from tempkb.linking.training.lessons import Example, digest_of_examples
 from tempkb.store.memory import asking
@@ -31,9 +32,9 @@ def mentions_of(store: Store, linker: str, release: str, cut: date) -> Version:
     Raises:
         SettingsError: there is none.
     """
-    table = linkable_of(store.home, release).mentions
-    version = store.lake.current(table.name, partition_of(release, cut))
+    version = _mentions(store, release, cut)
     if version is None:
+        table = linkable_of(store.home, release).mentions
         there = [key.rpartition(".") for key in store.lake.partitions(table.name)]
         built = ", ".join(f"{name} at {day}" for name, _, day in there) or "none"
         raise SettingsError(
@@ -41,6 +42,10 @@ def mentions_of(store: Store, linker: str, release: str, cut: date) -> Version:
             f"Name one of them, or make the release: {FIRST.proposed}"
         )
     return version
+
+
+def _mentions(store: Store, release: str, cut: date) -> Version | None:
+    return store.lake.current(linkable_of(store.home, release).mentions.name, partition_of(release, cut))
 
 
 def read_examples(
@@ -75,27 +80,33 @@ def read_examples(
     return train, validation
 
 
+def is_trained_on_present(store: Store, row: Mapping[str, Any]) -> bool:
+    """Return whether a linker was trained on the present mentions of the release of that name."""
+    version = store.lake.current(LINKERS.name, row["linker"])
+    mentions = _mentions(store, row["release"], row["cut"])
+    trained_on = version.inputs if version is not None else {}
+    return mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version
+
+
 def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) -> None:
     """Refuse a linker whose release is another one by now: it may have learnt from what is tested there.
 
     Raises:
         ModelError: its release was removed, and another one has its name.
     """
-    release, cut = row["release"], row["cut"]
-    version = store.lake.current(LINKERS.name, row["linker"])
-    trained_on = version.inputs if version is not None else {}
-    mentions = store.lake.current(linkable_of(store.home, release).mentions.name, partition_of(release, cut))
-    if mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version:
+    if is_trained_on_present(store, row):
         return
+    release, cut = row["release"], row["cut"]
     # Equal mentions that were written by another version of a library are the same examples.
-    if mentions is not None:
+    if _mentions(store, release, cut) is not None:
         train, validation = read_examples(store, row["linker"], release, cut, folder)
         if digest_of_examples([*train, *validation]) == json.loads(row["trained_from"])["examples_sha256"]:
             return
+    again = command_of(row["linker"], words_of(row))
     raise ModelError(
         f"linker {row['linker']!r}: was trained on mentions at {cut} of an earlier release named {release}, and may "
         "have learnt from those that are tested in the present one. Remove it: "
-        f"tempkb linker rm {row['linker']}, and train it again: {command_of(row)}"
+        f"tempkb linker rm {row['linker']}, and train it again: {again}"
     )
 
 

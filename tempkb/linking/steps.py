@@ -1,0 +1,151 @@
+"""The steps of the room: linkers stand, vectors grow; where linkers rank entities follows from releases.
+
+What is imported here is little: commands that ask what is current do not load an encoder.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+from tempkb.benchmarks.linkable.pool_names import OWN_POOL, fixed_size
+from tempkb.benchmarks.register import partition_of
+from tempkb.engine.steps import Source, Standing, Step, Work
+from tempkb.linking.asked import LINKED, snapshots_of
+from tempkb.linking.known import known_linker
+from tempkb.linking.tables import (
+    BASELINES,
+    DIGESTS,
+    ENTITY_VECTORS,
+    LINKERS,
+    LINKING_SCORES,
+    NIL_THRESHOLDS,
+    linker_of,
+    parts_of,
+)
+from tempkb.mentions.tables import MENTION_PRIORS
+from tempkb.store.lake import Lake
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
+from tempkb.windows import window_ending
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Keys = Callable[[Store, str], Sequence[str]]
+
+
+def vectors_of_linker(lake: Lake, linker: str) -> list[Version]:
+    """Return the vectors of a linker, by the snapshots that needed them first."""
+    keys = [key for key in lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == linker]
+    return lake.versions(ENTITY_VECTORS.name, keys)
+
+
+def earlier_scores(lake: Lake, linker: str) -> list[str]:
+    """Return the keys of a linker's scores of mentions among the candidates of a snapshot before theirs."""
+    parts = {key: parts_of(key) for key in lake.partitions(LINKING_SCORES.name)}
+    # A day is before another one if its text is; other pools begin with a letter.
+    return [key for key, (own, _, cut, pool) in parts.items() if own == linker and pool < cut]
+
+
+def telling_scores(store: Store, linker: str) -> list[str]:
+    """Return the keys of the scores from which the thresholds of a linker are chosen.
+
+    Of a linker that was trained here those pools count that are not before its training: it has read of entities that
+    came before.
+    """
+    row = known_linker(store.lake, linker)
+    trained = row["cut"].isoformat() if row is not None and row["cut"] is not None else ""
+    return [key for key in earlier_scores(store.lake, linker) if parts_of(key)[3] >= trained]
+
+
+def fills_of(vectors: Iterable[Version]) -> dict[str, Sequence[str]]:
+    """Return what scores keep of the vectors with which they were computed: what had filled each partition."""
+    return {f"{one.table} {one.partition}": one.filled_by for one in vectors}
+
+
+def _has_vectors(store: Store, scores: Version) -> bool:
+    """Are the vectors there with which scores were computed, and not only some of those that were lost?"""
+    vectors = {place: store.lake.current(*place.split(" ")) for place in scores.fills}
+    return all(
+        held is not None
+        and held.settings.get("dtype") == scores.settings.get("dtype")
+        and set(scores.fills[place]) <= set(held.filled_by)
+        for place, held in vectors.items()
+    )
+
+
+def _files(version: Version) -> list[str | None]:
+    """The digests of the files to which a linker's name is bound."""
+    return [version.inputs.get(column.removesuffix("_sha256")) for column in DIGESTS]
+
+
+def _own(_store: Store, key: str) -> Sequence[str]:
+    """The linker of scores or of their thresholds; a baseline has no row."""
+    return (linker_of(key),) if linker_of(key) not in BASELINES else ()
+
+
+def _cut_of_candidates(key: str) -> str:
+    _, _, cut, pool = parts_of(key)
+    return cut if pool == OWN_POOL or fixed_size(pool) is not None else pool
+
+
+def _candidates(_store: Store, key: str) -> Sequence[str]:
+    """The snapshot whose candidates are in the pool of scores."""
+    return (f"{parts_of(key)[1]}.{_cut_of_candidates(key)}",)
+
+
+def _chosen_from(own: Keys) -> Keys:
+    """What `own` says; but all snapshots of a release for a pool of fixed size, which is chosen from all of them."""
+
+    def keys(store: Store, key: str) -> Sequence[str]:
+        _, release, _, pool = parts_of(key)
+        snapshots = snapshots_of(store.home, release) if fixed_size(pool) is not None else None
+        if snapshots is None:
+            return own(store, key)
+        return sorted(partition_of(release, cut) for cut in snapshots.cuts)
+
+    return keys
+
+
+def _mentions(_store: Store, key: str) -> Sequence[str]:
+    _, release, cut, _ = parts_of(key)
+    return (f"{release}.{cut}",)
+
+
+def _window_of_prior(store: Store, key: str) -> Sequence[str]:
+    if linker_of(key) != "prior":
+        return ()
+    return (window_ending(date.fromisoformat(_cut_of_candidates(key)), store.home.settings.granularity).key,)
+
+
+def _thresholds(work: Work) -> "Iterable[pa.Table]":
+    from tempkb.linking.nil import thresholds
+
+    return [thresholds(work.connection, work.key)]
+
+
+def _of_each(part: str, keys: Keys) -> tuple[Source, ...]:
+    """A table of each benchmark that has mentions; a release is of one of them."""
+    return tuple(Source(getattr(linkable, part), keys) for _, linkable in LINKED.values())
+
+
+_LINKER = Source(LINKERS, _own, stamped=_files)
+SCORES = Step(
+    (LINKING_SCORES,),
+    (
+        _LINKER,
+        *_of_each("mentions", _chosen_from(_mentions)),
+        *_of_each("entities", _chosen_from(_candidates)),
+        # The similarity of the first candidates follows from their texts, also for a baseline.
+        *_of_each("texts", _candidates),
+        Source(MENTION_PRIORS, _window_of_prior, grows=True),
+    ),
+    is_complete=_has_vectors,
+)
+# Scores of other releases may be stale, without which the thresholds are as they are.
+NIL = Step(
+    (NIL_THRESHOLDS,),
+    (_LINKER, Source(LINKING_SCORES, telling_scores, grows=True)),
+    _thresholds,
+)
+STEPS = (Standing((LINKERS,)), Standing((ENTITY_VECTORS,)), SCORES, NIL)
