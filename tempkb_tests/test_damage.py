@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from tempkb.store.damage import Fault
 
 import tempkb.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
 from tempkb.api import open_store
@@ -30,7 +31,6 @@ from tempkb.runs.building import build
 from tempkb.screens.console import program
 from tempkb.settings import in_shell
 from tempkb.store import damage
-from tempkb.store.damage import Fault
 from tempkb.store.drafts import Provenance
 from tempkb.store.tables import Family
 from tempkb_tests.conftest import run_tempkb

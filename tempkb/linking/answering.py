@@ -194,7 +194,7 @@ def _search(store: Store, row: Row, cut: date, folder: Path, log: Log) -> tuple[
 def candidates_at(store: Store, row: Row, cut: date, folder: Path, log: Log) -> Candidates:
     """Return all candidates of a cut, of which no release needs to know, after encoding what has no vector yet."""
     candidates = of_cut(store, cut, folder / "candidates.parquet")
-    if encode_missing(store, row, [candidates], request_for(store, row), log).n_encoded:
+    if any(encode_missing(store, row, [candidates], request_for(store, row), log).values()):
         note_asked(store.home.linkers, row["linker"], {AS_OF: cut.isoformat()})
         store.publish()
     return candidates

@@ -134,16 +134,23 @@ def layout_of(row: Mapping[str, Any]) -> Layout:
     Raises:
         ModelError: its folder is gone, it cannot be read, or the digests differ; the message has what to type.
     """
+    try:
+        return _bound_layout(row)
+    except ModelError as error:
+        raise ModelError(f"linker {row['linker']!r}: {str(error).rstrip('.')}. {mend_in_words(row)}") from error
+
+
+def _bound_layout(row: Mapping[str, Any]) -> Layout:
     if is_gone(row):
-        raise ModelError(f"linker {row['linker']!r}: {gone_in_words(row['checkpoint'])}. {mend_in_words(row)}")
+        raise ModelError(gone_in_words(row["checkpoint"]))
     layout = read_layout(row["checkpoint"], row["hub_revision"])
-    found = layout.digests()
-    if differing := [column for column in found if row[column] != found[column]]:
-        column = differing[0]
-        raise ModelError(
-            f"linker {row['linker']!r}: expected in {row['checkpoint']} the files to which its name is bound ({column} "
-            f"{row[column]}), found {found[column]}. {mend_in_words(row)}"
-        )
+    for (column, found), files in zip(layout.digests().items(), layout.files(), strict=True):
+        if row[column] != found:
+            names = ", ".join(file.relative_to(layout.folder).as_posix() for file in files) or "no file"
+            raise ModelError(
+                f"expected in {row['checkpoint']} the files to which its name is bound ({column} {row[column]}), found "
+                f"{found} ({names})"
+            )
     return layout
 
 

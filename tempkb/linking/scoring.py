@@ -59,12 +59,14 @@ class Linked:
     """What a run has done with the mentions of a snapshot and a pool.
 
     Attributes:
+        partition: of the scores.
         pool: among which candidates.
         n_found: for each K of `ACCURACIES`, how many have their entity among the first K.
         n_texts: number of candidates whose vectors were wanted first for this pool; 0 for a baseline.
         n_encoded: how many texts had to be encoded for them.
     """
 
+    partition: str
     release: str
     cut: date
     pool: str
@@ -80,12 +82,12 @@ class Target:
 
     Attributes:
         cut: of the mentions.
-        pool: the name of the pool of candidates.
+        pool_name: of the candidates.
     """
 
     snapshots: Snapshots
     cut: date
-    pool: str
+    pool_name: str
 
     @property
     def release(self) -> str:
@@ -94,7 +96,7 @@ class Target:
 
     def key(self, linker: str) -> str:
         """Return the key of a linker's partition."""
-        return scores_partition(linker, self.release, self.cut.isoformat(), self.pool)
+        return scores_partition(linker, self.release, self.cut.isoformat(), self.pool_name)
 
 
 def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> list[Linked]:
@@ -110,24 +112,24 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
         ModelError: the linker's files have changed, or its vectors overflow or were made in another way, or it was
             trained on an earlier release of the same name.
     """
-    row = require_linker(store.lake, name)
-    targets = targets_of(store, request, log)
+    row, targets = require_linker(store.lake, name), targets_of(store, request, log)
     with store.lake.staging() as folder:
-        run = _Run(store, row, request, folder, log)
         if any(one.release == row["release"] for one in targets):
             require_same_examples(store, row, folder)
         due = due_of(Look(store, STEPS), name, request, targets)
         if len(due) < len(targets):
             log(f"{name}: {len(targets) - len(due)} of {len(targets)} are up to date and not linked again")
-        run.prepare(due)
+        run = _Run(store, row, request, folder, log)
+        tasks = run.tasks(due)
         if due:
             asked = link_words(request, (one.release for one in due), (one.cut for one in due))
             note_asked(store.home.linkers, name, asked)
-        encoded = run.encode(due)
-        # Of those whose vectors alone were lost nothing is left to do. Those with the same candidates follow one
-        # another, so that these are read once.
-        for one in sorted(due_of(Look(store, STEPS), name, request, due), key=run.place_of):
-            run.link(one)
+        encoded = run.encode(tasks)
+        # Those with the same candidates follow one another, so that these are read once.
+        for task in sorted(tasks, key=lambda one: (one.release, one.pool.cut, one.pool.name, one.cut)):
+            # Of those whose vectors alone were lost, nothing is left to do.
+            if due_of(Look(store, STEPS), name, request, [task]):
+                run.link(task)
         write_nil_thresholds(store, name, log)
         return [run.linked(one, encoded) for one in targets]
 
@@ -203,13 +205,13 @@ def _covers(held: Version, request: LinkRequest) -> bool:
 
 
 def _is_like(held: Version, request: LinkRequest) -> bool:
-    """Whether scores are in the precision of a request; those of a baseline have none."""
-    return bool(held.settings.get("dtype", request.dtype) == request.dtype)
+    """Whether scores have the present columns, and the precision of a request; those of a baseline have none."""
+    return held.fits(LINKING_SCORES) and bool(held.settings.get("dtype", request.dtype) == request.dtype)
 
 
 @dataclass(frozen=True)
-class _Read:
-    """What the scores of a partition are made from."""
+class _Task(Target):
+    """A partition of scores that is to be written, with what it is made from."""
 
     provenance: Provenance
     mentions: Version
@@ -222,117 +224,112 @@ class _Run:
 
     def __init__(self, store: Store, row: Row, request: LinkRequest, folder: Path, log: Log) -> None:
         self._store, self._row, self._request, self._folder, self._log = store, row, request, folder, log
-        self._read: dict[str, _Read] = {}
         # The vectors of the mentions of a release by snapshot, which are the same for each pool.
         self._queries: dict[tuple[str, date], npt.NDArray[np.float32]] = {}
         # The candidates that were read last, with what finds them.
         self._held: tuple[str, Any] | None = None
 
-    def _key(self, target: Target) -> str:
-        return target.key(self._row["linker"])
-
-    def prepare(self, targets: Sequence[Target]) -> None:
-        """Find what is read for some partitions, so that what is not there is refused before anything is made."""
-        look = Look(self._store, STEPS)
-        for one in targets:
-            provenance = look.provenance(SCORES, LINKING_SCORES, self._key(one))
-            pool = pool_of(self._store, one.snapshots, one.cut, one.pool, self._request.subset, self._log)
+    def tasks(self, due: Sequence[Target]) -> list[_Task]:
+        """Return what is read for some targets, so that what is not there is refused before anything is made."""
+        look, tasks = Look(self._store, STEPS), []
+        for one in due:
+            provenance = look.provenance(SCORES, LINKING_SCORES, one.key(self._row["linker"]))
+            pool = pool_of(self._store, one.snapshots, one.cut, one.pool_name, self._request.subset, self._log)
             mentions = need_version(self._store.home, one.snapshots.tables.mentions, one.release, one.cut)
             # A baseline needs them as well: the similarity of the first candidates follows from their texts.
             candidates = of_release(self._store, one.release, pool.cut, pool.page_ids)
             if self._row["linker"] == "prior":
                 priors_at(self._store, pool.cut)
-            self._read[self._key(one)] = _Read(provenance, mentions, pool, candidates)
+            tasks.append(_Task(one.snapshots, one.cut, one.pool_name, provenance, mentions, pool, candidates))
+        return tasks
 
-    def place_of(self, target: Target) -> tuple[str, date, str, date]:
-        """Return where a target comes in the order in which they are linked."""
-        return target.release, self._read[self._key(target)].pool.cut, target.pool, target.cut
-
-    def encode(self, targets: Sequence[Target]) -> dict[str, tuple[int, int]]:
+    def encode(self, tasks: Sequence[_Task]) -> dict[str, tuple[int, int]]:
         """Encode what is missing; return for partitions how many candidates were wanted first, and how many encoded."""
-        if self._row["linker"] in BASELINES or not targets:
+        if self._row["linker"] in BASELINES or not tasks:
             return {}
-        wanted: dict[str, tuple[Target, Candidates]] = {}
-        for one in targets:
-            found = self._read[self._key(one)].candidates
-            wanted.setdefault(found.key, (one, found))
+        first: dict[str, _Task] = {}
+        for one in tasks:
+            first.setdefault(one.candidates.key, one)
         # Candidates of a pool of fixed size are among those of their snapshot.
-        wanted = {key: one for key, one in wanted.items() if key == one[1].snapshot or one[1].snapshot not in wanted}
-        savings = encode_missing(
-            self._store, self._row, [found for _, found in wanted.values()], self._request, self._log
-        )
-        by_cut = dict(savings.by_cut)
+        wanted = [
+            one for one in first.values() if one.candidates.page_ids is None or one.candidates.snapshot not in first
+        ]
+        candidates = [one.candidates for one in wanted]
+        by_cut = encode_missing(self._store, self._row, candidates, self._request, self._log)
         # What was encoded for a snapshot is said once, with the first of its pools.
-        return {self._key(one): (n_of(found), by_cut.pop(found.cut, 0)) for one, found in wanted.values()}
+        return {
+            one.key(self._row["linker"]): (n_of(one.candidates), by_cut.pop(one.candidates.cut, 0)) for one in wanted
+        }
 
-    def link(self, target: Target) -> None:
+    def link(self, task: _Task) -> None:
         """Link the mentions of a partition, and write it."""
-        mentions = self._mentions(target)
-        page_ids, best = self._ranked(target, mentions)
-        rows = self._rows(target, mentions, page_ids, best, self._similarities(target, best))
-        provenance, made_with = self._read[self._key(target)].provenance, self._made_with()
-        held = self._store.lake.current(LINKING_SCORES.name, self._key(target))
+        key, mentions = task.key(self._row["linker"]), self._mentions(task)
+        page_ids, best = self._ranked(task, mentions)
+        rows = self._rows(task, mentions, page_ids, best, self._similarities(task, best))
+        made_with = self._made_with()
+        held = self._store.lake.current(LINKING_SCORES.name, key)
         subsets = {self._request.subset: self._request.limit}
-        if held is not None and held.stamp == provenance.stamp and _is_like(held, self._request):
+        if held is not None and held.stamp == task.provenance.stamp and _is_like(held, self._request):
             # Mentions of the other subset stay as they are.
             others = read_parquet(held.paths())
             others = others.filter(pa.compute.not_equal(others["subset"], self._request.subset))
             rows = pa.concat_tables([others, rows]).sort_by([(name, "ascending") for name in _KEY])
             subsets = {**_limits_of(held), **subsets}
         fills = fills_of(vectors_of_linker(self._store.lake, self._row["linker"]))
-        made = replace(provenance, settings={"subsets": subsets, **made_with}, fills=fills)
-        self._store.write(LINKING_SCORES, self._key(target), [rows], made)
+        made = replace(task.provenance, settings={"subsets": subsets, **made_with}, fills=fills)
+        self._store.write(LINKING_SCORES, key, [rows], made)
 
     def linked(self, target: Target, encoded: Mapping[str, tuple[int, int]]) -> Linked:
         """Say what is in a partition now of the subset that was asked for."""
-        (held,) = self._store.lake.versions(LINKING_SCORES.name, [self._key(target)])
+        key = target.key(self._row["linker"])
+        (held,) = self._store.lake.versions(LINKING_SCORES.name, [key])
         counts = ", ".join(f"count(*) FILTER (WHERE rank <= {k})" for k in ACCURACIES)
         with asking() as memory:
             n, *found = memory.execute(
                 f"SELECT count(*), {counts} FROM {parquet(held.paths())} WHERE subset = {literal(self._request.subset)}"
             ).fetchall()[0]
-        n_texts, n_encoded = encoded.get(self._key(target), (0, 0))
+        n_texts, n_encoded = encoded.get(key, (0, 0))
         hits = dict(zip(ACCURACIES, found, strict=True))
         if n:
             shares = ", ".join(f"{k}: {hit / n:.3f}" for k, hit in hits.items())
-            self._log(f"{self._key(target)}: {n:,} mentions, accuracy at {shares}")
-        return Linked(target.release, target.cut, target.pool, n, hits, n_texts, n_encoded)
+            self._log(f"{key}: {n:,} mentions, accuracy at {shares}")
+        return Linked(key, target.release, target.cut, target.pool_name, n, hits, n_texts, n_encoded)
 
-    def _mentions(self, target: Target) -> pa.Table:
+    def _mentions(self, task: _Task) -> pa.Table:
         """The mentions that are wanted, in key order."""
         limit = f"LIMIT {self._request.limit}" if self._request.limit is not None else ""
         with asking() as memory:
             return memory.sql(
                 f"""
                 FROM (
-                    SELECT {", ".join(_ASKED)} FROM {parquet(self._read[self._key(target)].mentions.paths())}
+                    SELECT {", ".join(_ASKED)} FROM {parquet(task.mentions.paths())}
                     WHERE subset = {literal(self._request.subset)}
                     ORDER BY md5(concat_ws('|', {", ".join(_KEY)})), {", ".join(_KEY)} {limit}
                 ) ORDER BY {", ".join(_KEY)}
                 """
             ).to_arrow_table()
 
-    def _ranked(self, target: Target, mentions: pa.Table) -> tuple[Integers, list[Best]]:
+    def _ranked(self, task: _Task, mentions: pa.Table) -> tuple[Integers, list[Best]]:
         """The page_ids of the candidates, and the best of them for each mention."""
         name = self._row["linker"]
         if name == "prior":
-            pool = self._read[self._key(target)].pool
-            page_ids = page_ids_of(self._store, target.snapshots, pool)
+            pool = task.pool
+            page_ids = page_ids_of(self._store, task.snapshots, pool)
             priors = priors_at(self._store, pool.cut)
             return page_ids, list(rank_by_links(priors, mentions["mention"].to_pylist(), page_ids, N_TOP))
         if name == "bm25":
-            page_ids, index = self._found_by(target, self._indexed)
+            page_ids, index = self._found_by(task, self._indexed)
             self._log(f"searching {len(page_ids):,} candidates for {counted(mentions.num_rows, 'mention')}: BM25")
             sentences = (mention_sentence(*one) for one in _contexts(mentions))
             return page_ids, list(index.rank(sentences, N_TOP, mentions["anchor_page_id"].to_pylist()))
-        queries = self._encoded(target, mentions)
-        page_ids, vectors = self._found_by(target, self._vectors)
+        queries = self._encoded(task, mentions)
+        page_ids, vectors = self._found_by(task, self._vectors)
         found = rank(queries, vectors, page_ids, N_TOP, self._log, self._request.device)
         return page_ids, list(zip(found.page_ids, found.scores, found.n_tied, strict=True))
 
-    def _found_by(self, target: Target, read: Callable[[Candidates], Any]) -> Any:
+    def _found_by(self, task: _Task, read: Callable[[Candidates], Any]) -> Any:
         """What `read` makes of candidates; the last of it is kept."""
-        wanted = self._read[self._key(target)].candidates
+        wanted = task.candidates
         if self._held is None or self._held[0] != wanted.key:
             self._held = None  # let go of it before the next is read
             self._held = wanted.key, read(wanted)
@@ -344,23 +341,23 @@ class _Run:
     def _indexed(self, wanted: Candidates) -> tuple[Integers, Bm25]:
         return index_of(self._store, wanted, self._folder / "described.parquet")
 
-    def _encoded(self, target: Target, mentions: pa.Table) -> npt.NDArray[np.float32]:
+    def _encoded(self, task: _Task, mentions: pa.Table) -> npt.NDArray[np.float32]:
         """The vectors of mentions, which are encoded once for all pools of a snapshot."""
         from tempkb.linking.inputs import MentionText
 
-        key = (target.release, target.cut)
+        key = (task.release, task.cut)
         if key not in self._queries:
             with on_threads(self._row["n_parameters"], device_of(self._request)):
                 texts = [MentionText(*one) for one in _contexts(mentions)]
                 self._queries[key] = encoder_of(self._row, self._request).mentions(texts)
         return self._queries[key]
 
-    def _similarities(self, target: Target, best: Sequence[Best]) -> list[float | None]:
+    def _similarities(self, task: _Task, best: Sequence[Best]) -> list[float | None]:
         """How similar the descriptions of consecutive candidates are, for each mention."""
         if not best:
             return []
         shown = np.unique(np.concatenate([pages for pages, _, _ in best]))
-        rows = described(self._store, self._read[self._key(target)].candidates, shown, self._folder / "shown.parquet")
+        rows = described(self._store, task.candidates, shown, self._folder / "shown.parquet")
         numbers: dict[str, int] = {}
         words = {
             row["page_id"]: np.array(
@@ -372,7 +369,7 @@ class _Run:
 
     def _rows(
         self,
-        target: Target,
+        task: _Task,
         mentions: pa.Table,
         page_ids: Integers,
         best: Sequence[Best],
@@ -386,9 +383,9 @@ class _Run:
         columns = {
             "wiki": pa.repeat(self._store.home.wiki or "", n),
             "linker": pa.repeat(self._row["linker"], n),
-            "release": pa.repeat(target.release, n),
-            "cut": pa.repeat(pa.scalar(target.cut, pa.date32()), n),
-            "pool": pa.repeat(target.pool, n),
+            "release": pa.repeat(task.release, n),
+            "cut": pa.repeat(pa.scalar(task.cut, pa.date32()), n),
+            "pool": pa.repeat(task.pool_name, n),
             "subset": pa.repeat(self._request.subset, n),
             **{name: mentions[name] for name in (*_KEY, "category")},
             "model_cut": pa.repeat(pa.scalar(self._row["cut"], pa.date32()), n),

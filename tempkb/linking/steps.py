@@ -84,14 +84,19 @@ def _own(_store: Store, key: str) -> Sequence[str]:
     return (linker_of(key),) if linker_of(key) not in BASELINES else ()
 
 
-def _cut_of_candidates(key: str) -> str:
-    _, _, cut, pool = parts_of(key)
-    return cut if pool == OWN_POOL or fixed_size(pool) is not None else pool
+def candidates_of(key: str) -> str:
+    """Return the release and snapshot of which the candidates in the pool of scores are."""
+    _, release, cut, pool = parts_of(key)
+    return f"{release}.{cut if pool == OWN_POOL or fixed_size(pool) is not None else pool}"
 
 
 def _candidates(_store: Store, key: str) -> Sequence[str]:
-    """The snapshot whose candidates are in the pool of scores."""
-    return (f"{parts_of(key)[1]}.{_cut_of_candidates(key)}",)
+    return (candidates_of(key),)
+
+
+def _mentions(_store: Store, key: str) -> Sequence[str]:
+    _, release, cut, _ = parts_of(key)
+    return (f"{release}.{cut}",)
 
 
 def _chosen_from(own: Keys) -> Keys:
@@ -100,22 +105,16 @@ def _chosen_from(own: Keys) -> Keys:
     def keys(store: Store, key: str) -> Sequence[str]:
         _, release, _, pool = parts_of(key)
         snapshots = snapshots_of(store.home, release) if fixed_size(pool) is not None else None
-        if snapshots is None:
-            return own(store, key)
-        return sorted(partition_of(release, cut) for cut in snapshots.cuts)
+        return own(store, key) if snapshots is None else [partition_of(release, cut) for cut in snapshots.cuts]
 
     return keys
-
-
-def _mentions(_store: Store, key: str) -> Sequence[str]:
-    _, release, cut, _ = parts_of(key)
-    return (f"{release}.{cut}",)
 
 
 def _window_of_prior(store: Store, key: str) -> Sequence[str]:
     if linker_of(key) != "prior":
         return ()
-    return (window_ending(date.fromisoformat(_cut_of_candidates(key)), store.home.settings.granularity).key,)
+    cut = date.fromisoformat(candidates_of(key).rpartition(".")[2])
+    return (window_ending(cut, store.home.settings.granularity).key,)
 
 
 def _thresholds(work: Work) -> "Iterable[pa.Table]":

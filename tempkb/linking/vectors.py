@@ -24,7 +24,6 @@ import pyarrow as pa
 from tempkb.engine.choose import map_items
 from tempkb.engine.items import Report
 from tempkb.engine.progress import Meter
-from tempkb.engine.resuming import Noting
 from tempkb.errors import ContractError, ModelError
 from tempkb.linking.candidates import (
     Candidates,
@@ -41,6 +40,7 @@ from tempkb.linking.steps import vectors_of_linker
 from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, SEPARATOR, drafts_of, vectors_partition
 from tempkb.models.devices import usable_device
 from tempkb.store.drafts import Provenance
+from tempkb.store.files import sync
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.owned import remove_tree
 from tempkb.store.parquet import open_parquet, parquet_writer
@@ -58,7 +58,7 @@ Halves = npt.NDArray[np.float16]
 N_TEXTS = 2_048
 """Texts of a piece."""
 
-_PLAN, _RECEIPTS, _PIECES = "plan.parquet", "receipts", "pieces"
+_PLAN, _PIECES = "plan.parquet", "pieces"
 _TEXTS = pa.schema([(name, pa.string()) for name in ("text_sha256", "title", "description")])
 _VECTORS = pa.schema([("text_sha256", pa.string()), ("vector", pa.binary())])
 _LARGEST = float(np.finfo(np.float16).max)
@@ -66,30 +66,6 @@ _LEFT = "runs that were killed"  # what has filled a partition, if it is not kno
 _PRELOAD = ("torch", "transformers")
 # Vectors of more candidates than fit into this many bytes are in a file that is mapped into memory.
 _IN_MEMORY = 1 << 30
-
-
-@dataclass(frozen=True)
-class Savings:
-    """How much did not have to be encoded.
-
-    Attributes:
-        n_texts: candidates of all that was asked for, each cut by itself.
-        n_distinct: their distinct texts.
-        n_encoded: how many of these had no vector.
-        by_cut: how many were encoded for each cut.
-    """
-
-    n_texts: int
-    n_distinct: int
-    n_encoded: int
-    by_cut: Mapping[date, int]
-
-    def line(self) -> str:
-        """Say it in a sentence."""
-        return (
-            f"{counted(self.n_texts, 'candidate')} of {counted(len(self.by_cut), 'snapshot')} have "
-            f"{counted(self.n_distinct, 'distinct text')}, of which {self.n_encoded:,} were encoded"
-        )
 
 
 @dataclass(frozen=True)
@@ -115,10 +91,15 @@ class Piece:
         return self.folder / _PIECES / f"{self.number:06}.parquet"
 
 
-def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request: LinkRequest, log: Log) -> Savings:
+def encode_missing(
+    store: Store, row: Row, wanted: Sequence[Candidates], request: LinkRequest, log: Log
+) -> dict[date, int]:
     """Encode what has no vector yet, cut by cut from the oldest, and add it to `entity_vectors`.
 
     A cut that a killed run has begun comes first. Without anything to encode no other process is waited for.
+
+    Returns:
+        how many distinct texts were encoded for each cut.
 
     Raises:
         ModelError: the linker's vectors were made in another way, its files have changed, or a vector overflows.
@@ -137,9 +118,11 @@ def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request
         with store.lake.resumable(drafts_name) as drafts:
             by_cut |= _Run(store, row, request, drafts.folder, log).encode(wanted)
             drafts.is_finished = True
-    savings = Savings(n_texts, n_different, sum(by_cut.values()), by_cut)
-    log(f"{row['linker']}: {savings.line()}")
-    return savings
+    log(
+        f"{row['linker']}: {counted(n_texts, 'candidate')} of {counted(len(by_cut), 'snapshot')} have "
+        f"{counted(n_different, 'distinct text')}, of which {sum(by_cut.values()):,} were encoded"
+    )
+    return by_cut
 
 
 def vectors_of(store: Store, row: Row, wanted: Candidates, folder: Path) -> tuple[Integers, Halves]:
@@ -315,9 +298,7 @@ class _Run:
         """The folder of a plan; its name has everything on which the bytes of vectors depend."""
         digest = hashlib.sha256()
         for one in wanted:
-            digest.update(json.dumps([one.release, dict(one.inputs)], sort_keys=True).encode())
-            if one.page_ids is not None:
-                digest.update(np.ascontiguousarray(one.page_ids).tobytes())
+            digest.update(json.dumps([one.key, dict(one.inputs)], sort_keys=True).encode())
             if not one.inputs:
                 digest.update(np.sort(digests_of(one)[1]).tobytes())
         digest.update(json.dumps([self._device, self._request.batch_tokens]).encode())
@@ -349,12 +330,10 @@ class _Run:
         for path in paths:
             path.unlink()
         (folder / _PIECES).mkdir()
-        (folder / _RECEIPTS).mkdir()
         draft.replace(folder / _PLAN)
 
     def _encode_pieces(self, cut: date, folder: Path) -> int:
         """Encode the pieces that no earlier run has finished; return the number of texts of all pieces."""
-        noting = Noting(encode_piece, folder / _RECEIPTS, _name_of, _encode_receipt)
         with open_parquet(folder / _PLAN) as plan:
             n_texts = [plan.metadata.row_group(number).num_rows for number in range(plan.num_row_groups)]
         request = self._request
@@ -362,7 +341,7 @@ class _Run:
             Piece(folder, number, self._row, self._device, request.dtype, request.batch_tokens)
             for number in range(len(n_texts))
         ]
-        rest = [piece for piece in pieces if noting.finished(piece, int) is None]
+        rest = [piece for piece in pieces if not piece.path.exists()]
         n_waiting = sum(n_texts[piece.number] for piece in rest)
         if len(rest) < len(n_texts):
             done = sum(n_texts) - n_waiting
@@ -374,7 +353,7 @@ class _Run:
         title = f"encoding entities of {cut} with {self._row['linker']}"
         with Meter(title, n_waiting, self._log, unit="texts") as meter:
             tries = Path(tempfile.mkdtemp(prefix="try-", dir=folder))
-            for outcome in map_items(settings, noting, rest, tries, meter.at, _PRELOAD):
+            for outcome in map_items(settings, encode_piece, rest, tries, meter.at, _PRELOAD):
                 if outcome.result is None:
                     said = f"linker {self._row['linker']!r}: "
                     raise ModelError(said + str(outcome.failure).removeprefix(said))
@@ -434,6 +413,7 @@ def encode_piece(piece: Piece, folder: Path, report: Report) -> int:
     draft = folder / "vectors.parquet"
     with parquet_writer(draft, _VECTORS) as writer:
         writer.write_table(pa.table({"text_sha256": texts["text_sha256"], "vector": blobs}, schema=_VECTORS))
+    sync(draft)
     draft.replace(piece.path)
     return len(titles)
 
@@ -444,14 +424,6 @@ def _loaded(row: str, device: str, dtype: str, batch_tokens: int | None) -> "Enc
     from tempkb.linking.encoders import load_encoder
 
     return load_encoder(json.loads(row), device, dtype, batch_tokens)
-
-
-def _name_of(piece: Piece) -> str:
-    return f"{piece.number:06}"
-
-
-def _encode_receipt(n_texts: int) -> bytes:
-    return str(n_texts).encode()
 
 
 def _missing(store: Store, linker: str, wanted: Sequence[Candidates]) -> dict[int, Integers]:

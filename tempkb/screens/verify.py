@@ -26,7 +26,7 @@ from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump,
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, TempkbError
 from tempkb.linking.checking import VerifiedLinkers, verify_linkers
-from tempkb.linking.known import known_linker, mend_in_words
+from tempkb.linking.known import known_linker
 from tempkb.linking.tables import KINDS, LINKERS
 from tempkb.models.checking import differing_from_said
 from tempkb.models.tables import MODELS
@@ -274,7 +274,7 @@ def _verify_linkers(store: Store, verified: _Verified) -> list[str]:
         found = verify_linkers(store.lake, names, meter.at) or VerifiedLinkers()
     verified.files += found.files
     verified.bytes += found.bytes
-    return [f"linker {row['linker']}: {fault}. {mend_in_words(row)}" for row, fault in found.faults]
+    return [fault for _, fault in found.faults]
 
 
 def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str]]) -> list[str]:

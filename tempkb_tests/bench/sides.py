@@ -278,11 +278,12 @@ def release_facts(home: str, n: str, last: str = "changes") -> None:
 
 
 def _finish(store, cuts, noted, began: float) -> None:
+    from tempkb.mentions.building import WRITERS, connected
+
     from tempkb.benchmarks.building import build_release
     from tempkb.benchmarks.releases import create, keep
     from tempkb.benchmarks.tempel.benchmark import TEMPEL
     from tempkb.benchmarks.tempel.design import make_design
-    from tempkb.mentions.building import WRITERS, connected
     from tempkb.mentions.cleaning import clean_quarters, stale_quarters
     from tempkb.windows import window_ending
 

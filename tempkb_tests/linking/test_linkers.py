@@ -426,9 +426,16 @@ def flip_weights(folder):
 
 
 SPOILED = (
-    (flip_weights, r"found weights_sha256 \w+… in {0} \(.*document_0_Transformer/model.safetensors\); expected"),
-    (lambda folder: (folder / "modules.json").unlink(), "found no {0}/modules.json; expected the files of its"),
-    (lambda folder: (folder / "document_1_Pooling/config.json").unlink(), r"found config_sha256 \w+… in {0}"),
+    (
+        flip_weights,
+        r"expected in {0} the files to which its name is bound \(weights_sha256 \w+\), found \w+ \(.*"
+        r"document_0_Transformer/model.safetensors.*\)",
+    ),
+    (lambda folder: (folder / "modules.json").unlink(), "{0} is no encoder of sentences: expected modules.json of"),
+    (
+        lambda folder: (folder / "document_1_Pooling/config.json").unlink(),
+        r"expected in {0} the files to which its name is bound \(config_sha256 \w+\), found \w+ \(.*",
+    ),
     (lambda folder: (folder / "query_0_Transformer/model.safetensors").unlink(), "{0} has no weights; expected"),
     (shutil.rmtree, "found no {0}; expected the files of its checkpoint"),
 )
@@ -449,7 +456,7 @@ def test_a_damaged_checkpoint_is_verified_like_all_else(store, taught, capsys, t
             print_verification(["linkers"], "")
         line, total = capsys.readouterr().out.splitlines()
         assert (end.value.code, total[:13]) == (1, "1 fault found")
-        assert re.match(f"linker tiny: {found.format(re.escape(str(folder)))}", line)
+        assert re.match(f"linker 'tiny': {found.format(re.escape(str(folder)))}", line)
         commands = line.partition(" and train it again: ")[2].split(" && ")
         assert commands[0] == f"{home}{program()} linker rm tiny"
         assert typed(commands[1].removeprefix(home)) == linker_request("tiny", WORDS)
@@ -467,4 +474,4 @@ def test_what_is_no_name_of_a_linker_is_not_removed(store, taught):
     for name in ("..", ".", "../models", "tiny/../tiny"):
         with pytest.raises(SettingsError, match="no such linker; there: tiny"):
             of_linker(store, name)
-    assert of_linker(store, "tiny").paths == [store.home.path / "linkers" / "tiny"]
+    assert of_linker(store, "tiny").paths == [store.home.linkers / "tiny.json", store.home.linkers / "tiny"]

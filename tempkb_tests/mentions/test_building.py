@@ -6,6 +6,7 @@ from threading import Thread
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from tempkb.mentions.building import connected, is_current, write_inverted_index
 
 from tempkb.api import open_store
 from tempkb.cli import main
@@ -13,7 +14,6 @@ from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
 from tempkb.mentions import cleaning, currency
-from tempkb.mentions.building import connected, is_current, write_inverted_index
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS

@@ -6,12 +6,12 @@ from datetime import date
 
 import pyarrow as pa
 import pytest
+from tempkb.mentions.building import connected, write_mentions
 
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import write_namespaces
 from tempkb.dumps.tables import PAGES as PAGES_TABLE
 from tempkb.errors import ContractError
-from tempkb.mentions.building import connected, write_mentions
 from tempkb.mentions.cleaning import clean_quarters
 from tempkb.planning.built import is_built, missing_windows
 from tempkb.planning.due import due_dumps, retirable

@@ -104,8 +104,9 @@ def state() -> dict[tuple[str, str], object]:
 
 def notices(hit: Hit) -> bool:
     """Does verification name the partition?"""
-    from tempkb.api import open_store
     from tempkb.store.verification import verify_lake
+
+    from tempkb.api import open_store
 
     faults = verify_lake(open_store().lake, [hit.partition[0]], None).faults
     return [(fault.table, fault.partition) for fault in faults] == [hit.partition]
@@ -113,8 +114,9 @@ def notices(hit: Hit) -> bool:
 
 def notice_each(hits: Sequence[Hit]) -> list[Hit]:
     """Strike, verify and put right each by itself; return those that were not noticed."""
-    from tempkb.api import open_store
     from tempkb.store.verification import verify_lake
+
+    from tempkb.api import open_store
 
     missed = []
     for hit in hits:
@@ -130,8 +132,9 @@ def notice_each(hits: Sequence[Hit]) -> list[Hit]:
 
 def whole() -> list[str]:
     """Verify the home's lake and its DuckDB file; return what is wrong."""
-    from tempkb.api import open_store
     from tempkb.store.verification import verify_lake
+
+    from tempkb.api import open_store
 
     store = open_store()
     verified = verify_lake(store.lake, store.tables, None)
@@ -156,8 +159,9 @@ def mend() -> list[str]:
 
 def hit_and_mend(hits: Sequence[Hit], size: int) -> list[str]:
     """Strike several at a time, notice and mend them, and compare with the home before; return what went wrong."""
-    from tempkb.api import open_store
     from tempkb.store.verification import verify_lake
+
+    from tempkb.api import open_store
 
     undisturbed, wrong = state(), []
     for number, some in enumerate(rounds(hits, size)):
@@ -182,8 +186,9 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
 
     The pointers are to be written again, and nothing is to be built for that but the one that is gone.
     """
-    from tempkb.api import open_store
     from tempkb.store.verification import verify_lake
+
+    from tempkb.api import open_store
 
     chance, undisturbed, wrong = random.Random(seed), state(), []
     by_table: dict[str, list[Path]] = {}
@@ -218,9 +223,10 @@ def strike_database(path: Path, blows: int, seed: int) -> list[str]:
 
     A bit of the first twelve bytes makes it a file of somebody else, and one that no block covers changes nothing.
     """
+    from tempkb.store.verification import verify_lake
+
     from tempkb.api import open_store
     from tempkb.errors import TempkbError
-    from tempkb.store.verification import verify_lake
 
     chance, wrong, outcomes = random.Random(seed), [], Counter()
     for number in range(blows):

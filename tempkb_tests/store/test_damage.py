@@ -12,6 +12,7 @@ from unittest import mock
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from tempkb.store.verification import verify_lake
 
 from tempkb.errors import StoredDamageError
 from tempkb.settings import load_home
@@ -23,7 +24,6 @@ from tempkb.store.opening import DamagedDatabaseError
 from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import View
-from tempkb.store.verification import verify_lake
 from tempkb_tests.damage import flip
 from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.tables_for_tests import TOWNS, towns

@@ -5,13 +5,13 @@ from datetime import date
 from unittest import mock
 
 import pytest
+from tempkb.store.verification import verify_lake
 
 from tempkb.settings import load_home
 from tempkb.store import damage
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
-from tempkb.store.verification import verify_lake
 from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 

@@ -12,8 +12,9 @@ from datetime import date
 from pathlib import Path
 from unittest import mock
 
-from tempkb.api import open_store
 from tempkb.mentions.building import WRITERS, is_current
+
+from tempkb.api import open_store
 from tempkb.mentions.cleaning import stale_quarters
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.planning.built import missing_windows
