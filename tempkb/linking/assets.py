@@ -1,12 +1,10 @@
 """The assets of linking, one linker a run: its checkpoint, the vectors of entities, and its scores."""
 
-from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
 
-from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.linking.asked import LINKED
 from tempkb.linking.checking import ASKED
 from tempkb.linking.linkers import add_linker, train_linker
@@ -25,7 +23,6 @@ from tempkb.mentions.tables import MENTION_PRIORS
 from tempkb.store.assets import fields_of, sample_of, spec_of, table_of, words_in
 from tempkb.store.materialise import facts_of, facts_of_partitions
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
 
 
 def _any(key: Sequence[str]) -> dg.AssetDep:
@@ -33,12 +30,9 @@ def _any(key: Sequence[str]) -> dg.AssetDep:
     return dg.AssetDep(dg.AssetKey(key), partition_mapping=dg.AllPartitionMapping())
 
 
-def _of_each(*tables: Callable[[Linkable], Table]) -> list[dg.AssetDep]:
+def _of_each(*parts: str) -> list[dg.AssetDep]:
     """Tables of each benchmark that has mentions."""
-    return [_any(benchmark.key_of(table(brought))) for table in tables for benchmark, brought in LINKED.values()]
-
-
-_MENTIONS, _ENTITIES, _TEXTS = attrgetter("mentions"), attrgetter("entities"), attrgetter("texts")
+    return [_any(one.key_of(getattr(brought, part))) for part in parts for one, brought in LINKED.values()]
 
 
 @dg.multi_asset(
@@ -49,7 +43,7 @@ _MENTIONS, _ENTITIES, _TEXTS = attrgetter("mentions"), attrgetter("entities"), a
             "Linkers: bi-encoders that were trained on a snapshot of a release, and other encoders. A run for a new "
             "partition says in its configuration what it is trained on, or names a checkpoint; a run that was killed "
             "is continued by the next one. Baselines have no row.\n\nOne row per linker; key `linker`.",
-            _of_each(_MENTIONS, _TEXTS),
+            _of_each("mentions", "texts"),
         )
     ],
     config_schema=fields_of(TrainRequest, AddRequest),
@@ -65,7 +59,7 @@ def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -
         held = add_linker(store, request, log)
     else:
         trained = train_linker(store, request, log)
-        held, shown = trained.version, {what: dg.MetadataValue.md(one) for what, one in curves(trained).items()}
+        held, shown = trained.version, {what: dg.MetadataValue.md(one) for what, one in curves(trained.course).items()}
     facts = {**facts_of(held), "sample": sample_of(held)} if held is not None else {"dagster/row_count": 0}
     return dg.MaterializeResult(metadata={**facts, **shown})
 
@@ -77,7 +71,7 @@ def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -
             ENTITY_VECTORS,
             "What a linker makes of entities: one vector for each distinct title and description, over all snapshots. "
             "A baseline has none.\n\nOne row per text; key `text_sha256`.",
-            [LINKERS.name, *_of_each(_TEXTS)],
+            [LINKERS.name, *_of_each("texts")],
             skippable=True,
         ),
         spec_of(
@@ -86,7 +80,7 @@ def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -
             "pool. A run links the mentions of all releases, or of those that its configuration names; what is there "
             "already is not computed again.\n\nOne row per mention; key `target_page_id`, `anchor_page_id`, "
             "`start_char`.",
-            [LINKERS.name, ENTITY_VECTORS.name, *_of_each(_MENTIONS, _ENTITIES), _any([MENTION_PRIORS.name])],
+            [LINKERS.name, ENTITY_VECTORS.name, *_of_each("mentions", "entities"), _any([MENTION_PRIORS.name])],
             skippable=True,
         ),
         spec_of(
@@ -105,11 +99,10 @@ def link(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> I
     done = link_mentions(store, name, link_request(words), context.log.info)
     if not done:
         context.log.warning(f"linker {name}: no release of TempEL is built yet, so there was nothing to link")
-    texts = {"texts": sum(one.n_texts for one in done), "encoded": sum(one.n_encoded for one in done)}
     scores = store.lake.versions(LINKING_SCORES.name, [one.partition for one in done])
     chosen = store.lake.versions(NIL_THRESHOLDS.name, [name])
     found = {
-        ENTITY_VECTORS: (vectors_of_linker(store.lake, name), texts),
+        ENTITY_VECTORS: (vectors_of_linker(store.lake, name), {}),
         LINKING_SCORES: (scores, {ASKED: dg.MetadataValue.json(words), **_found(store, done)}),
         NIL_THRESHOLDS: (chosen, {"sample": sample_of(chosen[0])} if chosen else {}),
     }
@@ -120,7 +113,7 @@ def link(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> I
 
 def _found(store: Store, done: Sequence[Linked]) -> dict[str, Any]:
     shares = {
-        f"{one.release}/{one.cut}/{one.pool}/accuracy at {k}": round(n / one.n_mentions, 4)
+        f"{one.release}/{one.cut}/{one.pool_name}/accuracy at {k}": round(n / one.n_mentions, 4)
         for one in done
         for k, n in one.n_found.items()
         if one.n_mentions

@@ -1,7 +1,7 @@
 """What the tables of linking promise. Does not use Dagster."""
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from pathlib import Path
 
 from tempkb.engine.steps import Look
 from tempkb.errors import ModelError
@@ -29,54 +29,29 @@ ASKED = "asked"
 """Name of the metadata with what a run was asked for."""
 
 
-@dataclass
-class VerifiedLinkers:
-    """Result of a comparison of checkpoints with the digests in `linkers`.
-
-    Attributes:
-        faults: names of linkers whose files differ, with what was found and what to type.
-    """
-
-    faults: list[tuple[str, str]] = field(default_factory=list)
-    files: int = 0
-    bytes: int = 0
-
-
-def verify_linkers(
-    lake: Lake, linkers: Collection[str] | None = None, at: Callable[[int], None] = lambda _done: None
-) -> VerifiedLinkers | None:
+def faults_of_linkers(lake: Lake, linkers: Collection[str] | None = None) -> Iterator[tuple[str, str, list[Path]]]:
     """Read the files of linkers, and compare them with those that were trained or added.
 
     Args:
         linkers: names of those that are read; None for all.
-        at: called with the number of linkers that are done.
 
-    Returns:
-        what was found; None if there is no such linker.
+    Yields:
+        name, what was found and what to type, if they differ, and the files that were read.
     """
     from tempkb.linking.checkpoints import layout_of
 
-    rows = [
-        row
-        for row in known_linkers(lake)
-        if row["linker"] not in BASELINES and (linkers is None or row["linker"] in linkers)
-    ]
-    verified = VerifiedLinkers()
-    for done, row in enumerate(rows, 1):
-        try:
-            files = [file for group in layout_of(row).files() for file in group]
-            verified.files += len(files)
-            verified.bytes += sum(file.stat().st_size for file in files)
-        except ModelError as error:
-            verified.faults.append((row["linker"], str(error)))
-        at(done)
-    return verified if rows else None
+    for row in known_linkers(lake):
+        if row["linker"] not in BASELINES and (linkers is None or row["linker"] in linkers):
+            try:
+                yield row["linker"], "", [file for group in layout_of(row).files() for file in group]
+            except ModelError as error:
+                yield row["linker"], str(error), []
 
 
 def _changed(store: Store, subject: Subject) -> list[tuple[str, str]] | None:
     """Linkers whose files are not those that were trained or added, with what was found; None if there is none."""
-    verified = verify_linkers(store.lake, subject.partitions)
-    return None if verified is None else verified.faults
+    found = list(faults_of_linkers(store.lake, subject.partitions))
+    return [(name, fault) for name, fault, _ in found if fault] if found else None
 
 
 def _of_other_length(store: Store, subject: Subject) -> list[tuple[str, str, int, int]] | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import ModelError
-from tempkb.linking.known import gone_in_words, is_gone, mend_in_words
+from tempkb.linking.known import gone, mend_in_words
 from tempkb.models.checkpoints import (
     TOKENIZER_FILES,
     digest_of,
@@ -141,15 +141,15 @@ def layout_of(row: Mapping[str, Any]) -> Layout:
 
 
 def _bound_layout(row: Mapping[str, Any]) -> Layout:
-    if is_gone(row):
-        raise ModelError(gone_in_words(row["checkpoint"]))
+    if found := gone(row):
+        raise ModelError(found)
     layout = read_layout(row["checkpoint"], row["hub_revision"])
-    for (column, found), files in zip(layout.digests().items(), layout.files(), strict=True):
-        if row[column] != found:
+    for (column, digest), files in zip(layout.digests().items(), layout.files(), strict=True):
+        if row[column] != digest:
             names = ", ".join(file.relative_to(layout.folder).as_posix() for file in files) or "no file"
             raise ModelError(
                 f"expected in {row['checkpoint']} the files to which its name is bound ({column} {row[column]}), found "
-                f"{found} ({names})"
+                f"{digest} ({names})"
             )
     return layout
 

@@ -51,14 +51,11 @@ def words_of(row: Mapping[str, Any]) -> Words:
     return {"checkpoint": row["checkpoint"]} | ({"revision": row["hub_revision"]} if row["hub_revision"] else {})
 
 
-def is_gone(row: Mapping[str, Any]) -> bool:
-    """Return whether the folder of a checkpoint is not there; what the hub has is not asked for."""
-    return row["checkpoint"] is not None and row["hub_revision"] is None and not Path(row["checkpoint"]).is_dir()
-
-
-def gone_in_words(path: Path | str) -> str:
-    """Return what is found of a checkpoint of which a path is gone."""
-    return f"found no {path}; expected the files of its checkpoint"
+def gone(row: Mapping[str, Any]) -> str:
+    """Return what is found if the folder of a checkpoint is not there, else nothing; the hub is not asked."""
+    place, is_of_hub = row["checkpoint"], row["hub_revision"] is not None
+    is_there = place is None or is_of_hub or Path(place).is_dir()
+    return "" if is_there else f"found no {place}; expected the files of its checkpoint"
 
 
 def mend_in_words(row: Mapping[str, Any]) -> str:

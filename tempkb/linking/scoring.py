@@ -21,8 +21,8 @@ from tempkb.benchmarks.register import need_version
 from tempkb.engine.steps import Look
 from tempkb.errors import SettingsError
 from tempkb.linking.asked import linked_releases
-from tempkb.linking.bm25 import Bm25, index_of
-from tempkb.linking.candidates import Candidates, described, n_of, of_release
+from tempkb.linking.bm25 import index_of
+from tempkb.linking.candidates import Candidates, described, of_release
 from tempkb.linking.known import require_linker
 from tempkb.linking.nil import are_thresholds_due, write_nil_thresholds
 from tempkb.linking.priors import priors_at, rank_by_links
@@ -55,28 +55,6 @@ _ASKED = (*_KEY, "category", "mention", "context_left", "context_right")
 
 
 @dataclass(frozen=True)
-class Linked:
-    """What a run has done with the mentions of a snapshot and a pool.
-
-    Attributes:
-        partition: of the scores.
-        pool: among which candidates.
-        n_found: for each K of `ACCURACIES`, how many have their entity among the first K.
-        n_texts: number of candidates whose vectors were wanted first for this pool; 0 for a baseline.
-        n_encoded: how many texts had to be encoded for them.
-    """
-
-    partition: str
-    release: str
-    cut: date
-    pool: str
-    n_mentions: int
-    n_found: Mapping[int, int]
-    n_texts: int
-    n_encoded: int
-
-
-@dataclass(frozen=True)
 class Target:
     """Mentions and candidates of which scores are asked for.
 
@@ -97,6 +75,20 @@ class Target:
     def key(self, linker: str) -> str:
         """Return the key of a linker's partition."""
         return scores_partition(linker, self.release, self.cut.isoformat(), self.pool_name)
+
+
+@dataclass(frozen=True)
+class Linked(Target):
+    """What there is of the mentions of a target after a run.
+
+    Attributes:
+        partition: of the scores.
+        n_found: for each K of `ACCURACIES`, how many have their entity among the first K.
+    """
+
+    partition: str
+    n_mentions: int
+    n_found: Mapping[int, int]
 
 
 def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> list[Linked]:
@@ -124,14 +116,14 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
         if due:
             asked = link_words(request, (one.release for one in due), (one.cut for one in due))
             note_asked(store.home.linkers, name, asked)
-        encoded = run.encode(tasks)
+        run.encode(tasks)
         # Those with the same candidates follow one another, so that these are read once.
         for task in sorted(tasks, key=lambda one: (one.release, one.pool.cut, one.pool.name, one.cut)):
             # Of those whose vectors alone were lost, nothing is left to do.
             if due_of(Look(store, STEPS), name, request, [task]):
                 run.link(task)
         write_nil_thresholds(store, name, log)
-        return [run.linked(one, encoded) for one in targets]
+        return [run.linked(one) for one in targets]
 
 
 def due_linkers(store: Store, names: Sequence[str], request: LinkRequest) -> list[str]:
@@ -197,11 +189,11 @@ def due_of(look: Look, linker: str, request: LinkRequest, targets: Sequence[Targ
 
 def _covers(held: Version, request: LinkRequest) -> bool:
     """Whether scores are of all mentions that are wanted, in the precision that is wanted."""
-    limits, wanted = _limits_of(held), request.limit
+    limits, wanted = held.settings["subsets"], request.limit
     if request.subset not in limits or not _is_like(held, request):
         return False
     limit = limits[request.subset]
-    return limit is None or (wanted is not None and wanted <= limit)
+    return limit is None or (wanted is not None and bool(wanted <= limit))
 
 
 def _is_like(held: Version, request: LinkRequest) -> bool:
@@ -238,35 +230,22 @@ class _Run:
             mentions = need_version(self._store.home, one.snapshots.tables.mentions, one.release, one.cut)
             # A baseline needs them as well: the similarity of the first candidates follows from their texts.
             candidates = of_release(self._store, one.release, pool.cut, pool.page_ids)
-            if self._row["linker"] == "prior":
-                priors_at(self._store, pool.cut)
             tasks.append(_Task(one.snapshots, one.cut, one.pool_name, provenance, mentions, pool, candidates))
         return tasks
 
-    def encode(self, tasks: Sequence[_Task]) -> dict[str, tuple[int, int]]:
-        """Encode what is missing; return for partitions how many candidates were wanted first, and how many encoded."""
-        if self._row["linker"] in BASELINES or not tasks:
-            return {}
-        first: dict[str, _Task] = {}
-        for one in tasks:
-            first.setdefault(one.candidates.key, one)
+    def encode(self, tasks: Sequence[_Task]) -> None:
+        """Encode what is missing."""
+        wanted = {one.candidates.key: one.candidates for one in tasks}
         # Candidates of a pool of fixed size are among those of their snapshot.
-        wanted = [
-            one for one in first.values() if one.candidates.page_ids is None or one.candidates.snapshot not in first
-        ]
-        candidates = [one.candidates for one in wanted]
-        by_cut = encode_missing(self._store, self._row, candidates, self._request, self._log)
-        # What was encoded for a snapshot is said once, with the first of its pools.
-        return {
-            one.key(self._row["linker"]): (n_of(one.candidates), by_cut.pop(one.candidates.cut, 0)) for one in wanted
-        }
+        first = [one for one in wanted.values() if one.page_ids is None or one.snapshot not in wanted]
+        if self._row["linker"] not in BASELINES and first:
+            encode_missing(self._store, self._row, first, self._request, self._log)
 
     def link(self, task: _Task) -> None:
         """Link the mentions of a partition, and write it."""
         key, mentions = task.key(self._row["linker"]), self._mentions(task)
         page_ids, best = self._ranked(task, mentions)
         rows = self._rows(task, mentions, page_ids, best, self._similarities(task, best))
-        made_with = self._made_with()
         held = self._store.lake.current(LINKING_SCORES.name, key)
         subsets = {self._request.subset: self._request.limit}
         if held is not None and held.stamp == task.provenance.stamp and _is_like(held, self._request):
@@ -274,12 +253,12 @@ class _Run:
             others = read_parquet(held.paths())
             others = others.filter(pa.compute.not_equal(others["subset"], self._request.subset))
             rows = pa.concat_tables([others, rows]).sort_by([(name, "ascending") for name in _KEY])
-            subsets = {**_limits_of(held), **subsets}
+            subsets = {**held.settings["subsets"], **subsets}
         fills = fills_of(vectors_of_linker(self._store.lake, self._row["linker"]))
-        made = replace(task.provenance, settings={"subsets": subsets, **made_with}, fills=fills)
+        made = replace(task.provenance, settings={"subsets": subsets, **self._made_with()}, fills=fills)
         self._store.write(LINKING_SCORES, key, [rows], made)
 
-    def linked(self, target: Target, encoded: Mapping[str, tuple[int, int]]) -> Linked:
+    def linked(self, target: Target) -> Linked:
         """Say what is in a partition now of the subset that was asked for."""
         key = target.key(self._row["linker"])
         (held,) = self._store.lake.versions(LINKING_SCORES.name, [key])
@@ -288,12 +267,11 @@ class _Run:
             n, *found = memory.execute(
                 f"SELECT count(*), {counts} FROM {parquet(held.paths())} WHERE subset = {literal(self._request.subset)}"
             ).fetchall()[0]
-        n_texts, n_encoded = encoded.get(key, (0, 0))
         hits = dict(zip(ACCURACIES, found, strict=True))
         if n:
             shares = ", ".join(f"{k}: {hit / n:.3f}" for k, hit in hits.items())
             self._log(f"{key}: {n:,} mentions, accuracy at {shares}")
-        return Linked(key, target.release, target.cut, target.pool_name, n, hits, n_texts, n_encoded)
+        return Linked(target.snapshots, target.cut, target.pool_name, key, n, hits)
 
     def _mentions(self, task: _Task) -> pa.Table:
         """The mentions that are wanted, in key order."""
@@ -318,12 +296,16 @@ class _Run:
             priors = priors_at(self._store, pool.cut)
             return page_ids, list(rank_by_links(priors, mentions["mention"].to_pylist(), page_ids, N_TOP))
         if name == "bm25":
-            page_ids, index = self._found_by(task, self._indexed)
+            page_ids, index = self._found_by(
+                task, lambda wanted: index_of(self._store, wanted, self._folder / "described.parquet")
+            )
             self._log(f"searching {len(page_ids):,} candidates for {counted(mentions.num_rows, 'mention')}: BM25")
             sentences = (mention_sentence(*one) for one in _contexts(mentions))
             return page_ids, list(index.rank(sentences, N_TOP, mentions["anchor_page_id"].to_pylist()))
         queries = self._encoded(task, mentions)
-        page_ids, vectors = self._found_by(task, self._vectors)
+        page_ids, vectors = self._found_by(
+            task, lambda wanted: vectors_of(self._store, self._row, wanted, self._folder)
+        )
         found = rank(queries, vectors, page_ids, N_TOP, self._log, self._request.device)
         return page_ids, list(zip(found.page_ids, found.scores, found.n_tied, strict=True))
 
@@ -334,12 +316,6 @@ class _Run:
             self._held = None  # let go of it before the next is read
             self._held = wanted.key, read(wanted)
         return self._held[1]
-
-    def _vectors(self, wanted: Candidates) -> tuple[Integers, npt.NDArray[np.float16]]:
-        return vectors_of(self._store, self._row, wanted, self._folder)
-
-    def _indexed(self, wanted: Candidates) -> tuple[Integers, Bm25]:
-        return index_of(self._store, wanted, self._folder / "described.parquet")
 
     def _encoded(self, task: _Task, mentions: pa.Table) -> npt.NDArray[np.float32]:
         """The vectors of mentions, which are encoded once for all pools of a snapshot."""
@@ -415,9 +391,3 @@ class _Run:
 def _contexts(mentions: pa.Table) -> Iterator[tuple[str, str, str]]:
     """What precedes each mention, the mention, and what follows it."""
     return zip(*(mentions[name].to_pylist() for name in ("context_left", "mention", "context_right")), strict=True)
-
-
-def _limits_of(version: Version) -> dict[str, int | None]:
-    """The subsets that a partition has, each with the number of mentions to which it was limited, or None."""
-    found: dict[str, int | None] = version.settings.get("subsets", {})
-    return found

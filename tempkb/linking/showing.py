@@ -1,28 +1,25 @@
 """What a run shows of a linker: the curves of its training, its accuracy, and mentions with their first candidates."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from tempkb.benchmarks.plots import plot_means
 from tempkb.linking.asked import linkable_of
 from tempkb.linking.tables import LINKING_SCORES, N_TOP, parts_of
+from tempkb.linking.training.lessons import Course
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
-
-if TYPE_CHECKING:
-    from tempkb.linking.linkers import Trained
 
 _N_SAMPLE = 10
 _N_BEST = 3
 _AROUND = 60  # characters on either side of a mention
 
 
-def curves(trained: "Trained") -> Mapping[str, str]:
+def curves(course: Course) -> Mapping[str, str]:
     """Return Markdown images of a training: its loss by step, and its accuracy by epoch."""
-    drawn = {"loss": trained.loss, "validation accuracy": trained.validation}
+    drawn = {"loss": course.losses, "validation accuracy": course.validation}
     return {
         title: plot_means(f"{title} of the training", [f"{at:g}" for at, _ in points], {title: [y for _, y in points]})
         for title, points in drawn.items()

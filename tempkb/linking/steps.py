@@ -14,7 +14,6 @@ from tempkb.linking.asked import LINKED, snapshots_of
 from tempkb.linking.known import known_linker
 from tempkb.linking.tables import (
     BASELINES,
-    DIGESTS,
     ENTITY_VECTORS,
     LINKERS,
     LINKING_SCORES,
@@ -30,8 +29,6 @@ from tempkb.windows import window_ending
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Keys = Callable[[Store, str], Sequence[str]]
 
 
 def vectors_of_linker(lake: Lake, linker: str) -> list[Version]:
@@ -74,11 +71,6 @@ def _has_vectors(store: Store, scores: Version) -> bool:
     )
 
 
-def _files(version: Version) -> list[str | None]:
-    """The digests of the files to which a linker's name is bound."""
-    return [version.inputs.get(column.removesuffix("_sha256")) for column in DIGESTS]
-
-
 def _own(_store: Store, key: str) -> Sequence[str]:
     """The linker of scores or of their thresholds; a baseline has no row."""
     return (linker_of(key),) if linker_of(key) not in BASELINES else ()
@@ -90,31 +82,21 @@ def candidates_of(key: str) -> str:
     return f"{release}.{cut if pool == OWN_POOL or fixed_size(pool) is not None else pool}"
 
 
-def _candidates(_store: Store, key: str) -> Sequence[str]:
-    return (candidates_of(key),)
-
-
 def _mentions(_store: Store, key: str) -> Sequence[str]:
     _, release, cut, _ = parts_of(key)
     return (f"{release}.{cut}",)
 
 
-def _chosen_from(own: Keys) -> Keys:
-    """What `own` says; but all snapshots of a release for a pool of fixed size, which is chosen from all of them."""
-
-    def keys(store: Store, key: str) -> Sequence[str]:
-        _, release, _, pool = parts_of(key)
-        snapshots = snapshots_of(store.home, release) if fixed_size(pool) is not None else None
-        return own(store, key) if snapshots is None else [partition_of(release, cut) for cut in snapshots.cuts]
-
-    return keys
+def _of_fixed_pool(store: Store, key: str) -> Sequence[str]:
+    """All snapshots of a release, from which pools of fixed size are chosen."""
+    _, release, _, pool = parts_of(key)
+    snapshots = snapshots_of(store.home, release) if fixed_size(pool) is not None else None
+    return [partition_of(release, cut) for cut in snapshots.cuts] if snapshots is not None else ()
 
 
 def _window_of_prior(store: Store, key: str) -> Sequence[str]:
-    if linker_of(key) != "prior":
-        return ()
     cut = date.fromisoformat(candidates_of(key).rpartition(".")[2])
-    return (window_ending(cut, store.home.settings.granularity).key,)
+    return [window_ending(cut, store.home.settings.granularity).key] if linker_of(key) == "prior" else []
 
 
 def _thresholds(work: Work) -> "Iterable[pa.Table]":
@@ -123,28 +105,28 @@ def _thresholds(work: Work) -> "Iterable[pa.Table]":
     return [thresholds(work.connection, work.key)]
 
 
-def _of_each(part: str, keys: Keys) -> tuple[Source, ...]:
+def _of_each(part: str, keys: Callable[[Store, str], Sequence[str]]) -> tuple[Source, ...]:
     """A table of each benchmark that has mentions; a release is of one of them."""
     return tuple(Source(getattr(linkable, part), keys) for _, linkable in LINKED.values())
 
 
-_LINKER = Source(LINKERS, _own, stamped=_files)
+_LINKER = Source(
+    LINKERS, _own, stamped=lambda version: [version.inputs.get(one) for one in ("weights", "config", "tokenizer")]
+)
 SCORES = Step(
     (LINKING_SCORES,),
     (
         _LINKER,
-        *_of_each("mentions", _chosen_from(_mentions)),
-        *_of_each("entities", _chosen_from(_candidates)),
+        *_of_each("mentions", _mentions),
+        *_of_each("entities", lambda _store, key: [candidates_of(key)]),
         # The similarity of the first candidates follows from their texts, also for a baseline.
-        *_of_each("texts", _candidates),
+        *_of_each("texts", lambda _store, key: [candidates_of(key)]),
+        *_of_each("mentions", _of_fixed_pool),
+        *_of_each("entities", _of_fixed_pool),
         Source(MENTION_PRIORS, _window_of_prior, grows=True),
     ),
     is_complete=_has_vectors,
 )
 # Scores of other releases may be stale, without which the thresholds are as they are.
-NIL = Step(
-    (NIL_THRESHOLDS,),
-    (_LINKER, Source(LINKING_SCORES, telling_scores, grows=True)),
-    _thresholds,
-)
+NIL = Step((NIL_THRESHOLDS,), (_LINKER, Source(LINKING_SCORES, telling_scores, grows=True)), _thresholds)
 STEPS = (Standing((LINKERS,)), Standing((ENTITY_VECTORS,)), SCORES, NIL)

@@ -18,7 +18,8 @@ N_TOP = 64
 MEASURES = ("margin", "top_score")
 """What may tell that a mention has no entity among the candidates: the best score, or by how much it is the best."""
 
-DIGESTS = ("weights_sha256", "config_sha256", "tokenizer_sha256")
+FILES = ("weights", "config", "tokenizer")
+DIGESTS = tuple(f"{one}_sha256" for one in FILES)
 """Columns of the digests to which a linker's name is bound."""
 
 TRAINING = "training.json"

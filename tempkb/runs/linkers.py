@@ -19,22 +19,18 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
 
-def _run(step: str, tables: Sequence[Table], wanted: Mapping[str, Words], *, is_making: bool = False) -> Summary:
+def _run(step: str, tables: Sequence[Table], wanted: Mapping[str, Words]) -> Summary:
     """Run a step of the job for linkers, if there are any; Dagster comes with it."""
     if not wanted:
         return Summary()
     from tempkb.automation import LINKERS_JOB
 
-    names = tuple(table.name for table in tables)
-    return Task(LINKERS_JOB, step, names, _is_known if is_making else None).run(wanted)
+    is_kept = _is_known if step == LINKERS.name else None
+    return Task(LINKERS_JOB, step, tuple(table.name for table in tables), is_kept).run(wanted)
 
 
 def _is_known(name: str, _is_whole: bool) -> bool:
     return known_linker(open_store().lake, name) is not None
-
-
-def _make(wanted: Mapping[str, Words]) -> Summary:
-    return _run(LINKERS.name, [LINKERS], wanted, is_making=True)
 
 
 def train(
@@ -72,7 +68,7 @@ def train(
 
     def work() -> Summary:
         with school(is_needed=any(_begins_at_random(store, one) for one in requests)):
-            return _make(wanted)
+            return _run(LINKERS.name, [LINKERS], wanted)
 
     return list(wanted), past_damage(work)
 
@@ -84,7 +80,7 @@ def add(name: str, words: Words) -> Summary:
         SettingsError: the name or a word is not allowed.
     """
     linker_request(name, words)
-    return past_damage(lambda: _make({name: words}))
+    return past_damage(lambda: _run(LINKERS.name, [LINKERS], {name: words}))
 
 
 def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:

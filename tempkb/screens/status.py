@@ -12,7 +12,7 @@ from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.dumps.tables import NAMESPACES
 from tempkb.engine.steps import Look
 from tempkb.errors import StoredDamageError, TempkbError
-from tempkb.linking.known import gone_in_words, is_gone, known_linkers, mend_in_words
+from tempkb.linking.known import gone, known_linkers, mend_in_words
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.models.known import known_models
 from tempkb.models.tables import READY
@@ -92,15 +92,15 @@ def _print_status(store: Store, models: Sequence[Mapping[str, Any]], linkers: Se
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     _print_stale(store, look, [one for some in versions.values() for one in some], dumps)
-    gone = [row for row in models if row["status"] == READY and is_gone(row)]
-    _print_models(store, [{**row, "status": "gone"} if row in gone else row for row in models])
+    lacking = [row for row in models if row["status"] == READY and gone(row)]
+    _print_models(store, [{**row, "status": "gone"} if row in lacking else row for row in models])
     _print_linkers(store, linkers)
     _print_damage(store)
-    for row in filter(is_gone, linkers):
-        say(f"damaged: linker {row['linker']}: {gone_in_words(row['checkpoint'])}. {mend_in_words(row)}")
-    for row in gone:
+    for row in filter(gone, linkers):
+        say(f"damaged: linker {row['linker']}: {gone(row)}. {mend_in_words(row)}")
+    for row in lacking:
         mend = f"Put them back, or name the folder where they are now: tempkb model add {row['model']} FOLDER"
-        say(f"damaged: model {row['model']}: {gone_in_words(row['checkpoint'])}. {mend}")
+        say(f"damaged: model {row['model']}: {gone(row)}. {mend}")
     if pending is None:
         say(f"It is not known what is pending: {obstacle}")
     if others:

@@ -25,7 +25,7 @@ from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump, verify_notes
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, TempkbError
-from tempkb.linking.checking import VerifiedLinkers, verify_linkers
+from tempkb.linking.checking import faults_of_linkers
 from tempkb.linking.known import known_linker
 from tempkb.linking.tables import KINDS, LINKERS
 from tempkb.models.checking import differing_from_said
@@ -270,11 +270,14 @@ def _verify_linkers(store: Store, verified: _Verified) -> list[str]:
     names = [version.partition for version in verified.whole.get(LINKERS.name, ())]
     if not names:
         return []
+    lines = []
     with progress.Meter("verifying linkers", len(names), tell, "linkers") as meter:
-        found = verify_linkers(store.lake, names, meter.at) or VerifiedLinkers()
-    verified.files += found.files
-    verified.bytes += found.bytes
-    return [fault for _, fault in found.faults]
+        for done, (_, fault, files) in enumerate(faults_of_linkers(store.lake, names), 1):
+            verified.files += len(files)
+            verified.bytes += sum(file.stat().st_size for file in files)
+            lines += [fault] if fault else []
+            meter.at(done)
+    return lines
 
 
 def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str]]) -> list[str]:

@@ -99,9 +99,9 @@ def test_a_linker_is_trained_on_the_train_mentions_of_both_categories(store, tau
         "Mejlis Mejlis is an assembly.",
     )
     # Two batches of an epoch: two mentions, and the third one.
-    assert [step for step, _ in trained.loss] == [1, 2, 3, 4]
+    assert [step for step, _ in trained.course.losses] == [1, 2, 3, 4]
     # There is one entity among those of the validation mentions, which so comes first.
-    assert trained.validation == ((1, 1.0), (2, 1.0))
+    assert trained.course.validation == ((1, 1.0), (2, 1.0))
     row = known_linker(store.lake, "tiny")
     assert (row["kind"], row["release"], row["cut"], row["seed"], row["preset"]) == ("bi-encoder", "r", A, 1, "demo")
     assert (row["n_towers"], row["dim"], row["max_tokens"], row["n_train_mentions"]) == (2, 16, 24, 3)
@@ -146,7 +146,7 @@ def test_the_same_request_needs_no_curves(store, taught):
             curves.write_text(left)
         said = []
         again = train(store, log=said.append)
-        assert (again.version, again.loss, again.validation) == (first.version, (), ())
+        assert (again.version, again.course.losses, again.course.validation) == (first.version, (), ())
         assert said[0] == "Linker tiny is there already, trained in the same way; nothing to do."
         assert said[1].startswith(f"{curves} cannot be read ("), left
     assert len(taught) == 1
@@ -161,7 +161,7 @@ def test_a_linker_is_found_in_a_home_that_was_moved(store, taught, tmp_path, mon
     assert known_linker(there.lake, "tiny")["checkpoint"] == str(tmp_path / "moved" / "linkers" / "tiny")
     assert load_encoder(known_linker(there.lake, "tiny"), "cpu").dim == 16
     again = train(there)
-    assert (again.version.version, again.loss) == (first.version.version, first.loss)
+    assert (again.version.version, again.course.losses) == (first.version.version, first.course.losses)
     assert len(taught) == 1
 
 
