@@ -10,7 +10,7 @@ from tempkb.linking.checking import ASKED
 from tempkb.linking.linkers import add_linker, train_linker
 from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest, link_request, linker_request
 from tempkb.linking.scoring import Linked, link_mentions
-from tempkb.linking.showing import accuracy_picture, curves, sample
+from tempkb.linking.showing import curves, sample
 from tempkb.linking.steps import vectors_of_linker
 from tempkb.linking.tables import (
     BASELINES,
@@ -118,8 +118,5 @@ def _found(store: Store, done: Sequence[Linked]) -> dict[str, Any]:
         for k, n in one.n_found.items()
         if one.n_mentions
     }
-    # One picture, since each takes a quarter of a second, and all are among the pictures of tempkb linking.
-    for one in done[:1]:
-        picture = dg.MetadataValue.md(accuracy_picture(store, one.partition))
-        return {**shares, "accuracy": picture, "sample": table_of(sample(store, one.partition), cell=200)}
-    return shares
+    shown = {"sample": table_of(sample(store, done[0].partition), cell=200)} if done else {}
+    return {**shares, **shown}

@@ -46,16 +46,11 @@ class Candidates:
     inputs: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def snapshot(self) -> str:
-        """What stands for all candidates of that cut."""
-        return partition_of(self.release, self.cut) if self.release else f"{self.cut}"
-
-    @property
     def key(self) -> str:
         """What stands for those that are wanted, also in the list of what has filled vectors."""
-        if self.page_ids is None:
-            return self.snapshot
-        return f"{self.snapshot} {hashlib.sha256(self.page_ids.tobytes()).hexdigest()[:16]}"
+        snapshot = partition_of(self.release, self.cut) if self.release else f"{self.cut}"
+        chosen = "" if self.page_ids is None else f" {hashlib.sha256(self.page_ids.tobytes()).hexdigest()[:16]}"
+        return snapshot + chosen
 
 
 def of_release(store: Store, release: str, cut: date, page_ids: Integers | None = None) -> Candidates:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from tempkb.engine.steps import Log, Look, bring
 from tempkb.errors import ContractError, SettingsError
 from tempkb.linking.asked import linked_releases
-from tempkb.linking.steps import NIL, STEPS, earlier_scores, telling_scores
+from tempkb.linking.steps import NIL, STEPS, are_thresholds_due, earlier_scores
 from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS
 from tempkb.statistics.clusters import Floats
 from tempkb.statistics.estimates import MIN_CLUSTERS
@@ -93,12 +93,6 @@ def threshold_of(present: Floats, absent: Floats) -> float:
 def scores_of_earlier(lake: Lake, linker: str) -> list[Version]:
     """Return a linker's scores of mentions among the candidates of a snapshot before theirs."""
     return lake.versions(LINKING_SCORES.name, earlier_scores(lake, linker))
-
-
-def are_thresholds_due(look: Look, linker: str) -> bool:
-    """Return whether the thresholds of a linker do not follow from its present scores; not if it has, and had, none."""
-    is_there = look.store.lake.current(NIL_THRESHOLDS.name, linker) is not None
-    return not look.is_current(NIL_THRESHOLDS.name, linker) and (is_there or bool(telling_scores(look.store, linker)))
 
 
 def write_nil_thresholds(store: Store, linker: str, log: Log) -> None:

@@ -24,13 +24,11 @@ from tempkb.linking.asked import linked_releases
 from tempkb.linking.bm25 import index_of
 from tempkb.linking.candidates import Candidates, described, of_release
 from tempkb.linking.known import require_linker
-from tempkb.linking.nil import are_thresholds_due, write_nil_thresholds
 from tempkb.linking.priors import priors_at, rank_by_links
 from tempkb.linking.requests import LinkRequest, link_words
 from tempkb.linking.searching import rank
-from tempkb.linking.steps import SCORES, STEPS, fills_of, vectors_of_linker
+from tempkb.linking.steps import SCORES, STEPS, are_thresholds_due, fills_of, is_trained_on_present, vectors_of_linker
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, N_TOP, scores_partition
-from tempkb.linking.training.examples import is_trained_on_present, require_same_examples
 from tempkb.linking.vectors import device_of, encode_missing, encoder_of, made_with, on_threads, vectors_of, version_of
 from tempkb.linking.words import mean_similarity, words_of
 from tempkb.store.drafts import Provenance
@@ -104,6 +102,9 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
         ModelError: the linker's files have changed, or its vectors overflow or were made in another way, or it was
             trained on an earlier release of the same name.
     """
+    from tempkb.linking.nil import write_nil_thresholds
+    from tempkb.linking.training.examples import require_same_examples
+
     row, targets = require_linker(store.lake, name), targets_of(store, request, log)
     with store.lake.staging() as folder:
         if any(one.release == row["release"] for one in targets):
@@ -237,7 +238,9 @@ class _Run:
         """Encode what is missing."""
         wanted = {one.candidates.key: one.candidates for one in tasks}
         # Candidates of a pool of fixed size are among those of their snapshot.
-        first = [one for one in wanted.values() if one.page_ids is None or one.snapshot not in wanted]
+        first = [
+            one for one in wanted.values() if one.page_ids is None or replace(one, page_ids=None).key not in wanted
+        ]
         if self._row["linker"] not in BASELINES and first:
             encode_missing(self._store, self._row, first, self._request, self._log)
 

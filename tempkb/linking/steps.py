@@ -3,14 +3,14 @@
 What is imported here is little: commands that ask what is current do not load an encoder.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL, fixed_size
 from tempkb.benchmarks.register import partition_of
-from tempkb.engine.steps import Source, Standing, Step, Work
-from tempkb.linking.asked import LINKED, snapshots_of
+from tempkb.engine.steps import Look, Source, Standing, Step, Work
+from tempkb.linking.asked import LINKED, linkable_of, snapshots_of
 from tempkb.linking.known import known_linker
 from tempkb.linking.tables import (
     BASELINES,
@@ -53,6 +53,27 @@ def telling_scores(store: Store, linker: str) -> list[str]:
     row = known_linker(store.lake, linker)
     trained = row["cut"].isoformat() if row is not None and row["cut"] is not None else ""
     return [key for key in earlier_scores(store.lake, linker) if parts_of(key)[3] >= trained]
+
+
+def present_mentions(store: Store, release: str, cut: date) -> Version | None:
+    """Return the mentions of a release at a cut; None if there are none."""
+    return store.lake.current(linkable_of(store.home, release).mentions.name, partition_of(release, cut))
+
+
+def is_trained_on_present(store: Store, row: Mapping[str, Any]) -> bool:
+    """Return whether a linker was trained on the present mentions of the release of that name."""
+    version, mentions = (
+        store.lake.current(LINKERS.name, row["linker"]),
+        present_mentions(store, row["release"], row["cut"]),
+    )
+    trained_on = version.inputs if version is not None else {}
+    return mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version
+
+
+def are_thresholds_due(look: Look, linker: str) -> bool:
+    """Return whether the thresholds of a linker do not follow from its present scores; not if it has, and had, none."""
+    is_there = look.store.lake.current(NIL_THRESHOLDS.name, linker) is not None
+    return not look.is_current(NIL_THRESHOLDS.name, linker) and (is_there or bool(telling_scores(look.store, linker)))
 
 
 def fills_of(vectors: Iterable[Version]) -> dict[str, Sequence[str]]:

@@ -16,7 +16,7 @@ from tempkb.linking.asked import FIRST, linkable_of
 from tempkb.linking.inputs import EntityText, MentionText
 from tempkb.linking.known import words_of
 from tempkb.linking.requests import command_of
-from tempkb.linking.tables import LINKERS
+from tempkb.linking.steps import is_trained_on_present, present_mentions
 from tempkb.linking.training.lessons import Example, digest_of_examples
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
@@ -32,7 +32,7 @@ def mentions_of(store: Store, linker: str, release: str, cut: date) -> Version:
     Raises:
         SettingsError: there is none.
     """
-    version = _mentions(store, release, cut)
+    version = present_mentions(store, release, cut)
     if version is None:
         table = linkable_of(store.home, release).mentions
         there = [key.rpartition(".") for key in store.lake.partitions(table.name)]
@@ -42,10 +42,6 @@ def mentions_of(store: Store, linker: str, release: str, cut: date) -> Version:
             f"Name one of them, or make the release: {FIRST.proposed}"
         )
     return version
-
-
-def _mentions(store: Store, release: str, cut: date) -> Version | None:
-    return store.lake.current(linkable_of(store.home, release).mentions.name, partition_of(release, cut))
 
 
 def read_examples(
@@ -80,14 +76,6 @@ def read_examples(
     return train, validation
 
 
-def is_trained_on_present(store: Store, row: Mapping[str, Any]) -> bool:
-    """Return whether a linker was trained on the present mentions of the release of that name."""
-    version = store.lake.current(LINKERS.name, row["linker"])
-    mentions = _mentions(store, row["release"], row["cut"])
-    trained_on = version.inputs if version is not None else {}
-    return mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version
-
-
 def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) -> None:
     """Refuse a linker whose release is another one by now: it may have learnt from what is tested there.
 
@@ -98,7 +86,7 @@ def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) ->
         return
     release, cut = row["release"], row["cut"]
     # Equal mentions that were written by another version of a library are the same examples.
-    if _mentions(store, release, cut) is not None:
+    if present_mentions(store, release, cut) is not None:
         train, validation = read_examples(store, row["linker"], release, cut, folder)
         if digest_of_examples([*train, *validation]) == json.loads(row["trained_from"])["examples_sha256"]:
             return
