@@ -4,31 +4,23 @@ Mentions of entities that became articles after a snapshot, linked among its can
 Of each linker the validation mentions of later snapshots say from where on this is the better answer.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from tempkb.engine.steps import Log, Look, bring
-from tempkb.errors import ContractError, SettingsError
-from tempkb.linking.asked import linked_releases
-from tempkb.linking.steps import NIL, STEPS, are_thresholds_due, earlier_scores
-from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS
+from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, earlier_pools
 from tempkb.statistics.clusters import Floats
 from tempkb.statistics.estimates import MIN_CLUSTERS
 from tempkb.statistics.roc import clustered_auc
 from tempkb.store.lake import Lake
-from tempkb.store.memory import declared_rows
-from tempkb.store.store import Store
 from tempkb.store.versions import Version
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
     import duckdb
-
-Row = Mapping[str, Any]
 
 _KEPT = 1_000  # values of present mentions, so that p is exact to a thousandth
 VALUES = """
@@ -92,19 +84,7 @@ def threshold_of(present: Floats, absent: Floats) -> float:
 
 def scores_of_earlier(lake: Lake, linker: str) -> list[Version]:
     """Return a linker's scores of mentions among the candidates of a snapshot before theirs."""
-    return lake.versions(LINKING_SCORES.name, earlier_scores(lake, linker))
-
-
-def write_nil_thresholds(store: Store, linker: str, log: Log) -> None:
-    """Choose the thresholds of a linker from its present scores, if it has, or had, any that tell.
-
-    Raises:
-        ContractError: they break the promises of their table.
-    """
-    if are_thresholds_due(Look(store, STEPS), linker):
-        # Alone, since some of the scores may be older than their sources.
-        for reason in bring(store, [NIL], NIL, [linker], log).bad.values():
-            raise ContractError(reason)
+    return lake.versions(LINKING_SCORES.name, earlier_pools(lake.partitions(LINKING_SCORES.name), linker))
 
 
 def thresholds(connection: "duckdb.DuckDBPyConnection", linker: str) -> pa.Table:
@@ -119,45 +99,6 @@ def thresholds(connection: "duckdb.DuckDBPyConnection", linker: str) -> pa.Table
     is_telling = len(mentions["gold_is_candidate"].unique()) == 2
     rows = [_row(linker, measure, mentions) for measure in MEASURES] if is_telling else []
     return pa.Table.from_pylist(rows, NIL_THRESHOLDS.schema)
-
-
-def nil_of(store: Store, row: Row, threshold: float | None = None) -> Nil | str:
-    """Return how a linker tells that a mention has no entity, by the measure with the larger AUC; or why it cannot.
-
-    Args:
-        threshold: in place of the one that was chosen.
-
-    Raises:
-        SettingsError: there is a threshold, but nothing that p can be computed from.
-    """
-    # Those of scores that were removed since are no longer of mentions that anyone can look at.
-    is_present = Look(store, STEPS).is_current(NIL_THRESHOLDS.name, row["linker"])
-    files = store.lake.files(NIL_THRESHOLDS.name, [row["linker"]]) if is_present else []
-    rows = declared_rows(files, NIL_THRESHOLDS)
-    if not rows:
-        why = (
-            f"{row['linker']} has linked no validation mentions with and without an entity among the candidates of an "
-            f"earlier snapshot; {_mend(store, row)}"
-        )
-        if threshold is not None:
-            raise SettingsError(f"--nil-threshold {threshold}: {why}")
-        return why
-    best = max(rows, key=lambda one: (one["threshold"] is not None, one["auc"], one["measure"]))
-    chosen, reason = (best["threshold"], best["reason"]) if threshold is None else (threshold, None)
-    return Nil(best["measure"], np.array(best["present_values"]), chosen, reason)
-
-
-def _mend(store: Store, row: Row) -> str:
-    """What to type so that a linker has a threshold."""
-    trained = row["cut"]
-    for name, release in linked_releases(store.home).items():
-        if pools := [cut for cut in sorted(release.cuts)[:-1] if trained is None or cut >= trained]:
-            typed = f"tempkb linker score {row['linker']} --release {name} --pool {pools[0]} --subset validation"
-            return f"link some: {typed}"
-    return (
-        f"no release of TempEL has a snapshot after {trained or 'another one'}; make one, or add a later snapshot: "
-        "tempkb release extend --help"
-    )
 
 
 def _row(linker: str, measure: str, mentions: pa.Table) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from tempkb.benchmarks.linkable.methods import Snapshots
 from tempkb.benchmarks.linkable.pools import Pool, page_ids_of, pool_of
 from tempkb.benchmarks.linkable.sentences import mention_sentence
 from tempkb.benchmarks.register import need_version
-from tempkb.engine.steps import Look
-from tempkb.errors import SettingsError
+from tempkb.engine.steps import Look, bring
+from tempkb.errors import ContractError, SettingsError
 from tempkb.linking.asked import linked_releases
 from tempkb.linking.bm25 import index_of
 from tempkb.linking.candidates import Candidates, described, of_release
@@ -27,7 +27,15 @@ from tempkb.linking.known import require_linker
 from tempkb.linking.priors import priors_at, rank_by_links
 from tempkb.linking.requests import LinkRequest, link_words
 from tempkb.linking.searching import rank
-from tempkb.linking.steps import SCORES, STEPS, are_thresholds_due, fills_of, is_trained_on_present, vectors_of_linker
+from tempkb.linking.steps import (
+    NIL,
+    SCORES,
+    STEPS,
+    are_thresholds_due,
+    fills_of,
+    is_trained_on_present,
+    vectors_of_linker,
+)
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, N_TOP, scores_partition
 from tempkb.linking.vectors import device_of, encode_missing, encoder_of, made_with, on_threads, vectors_of, version_of
 from tempkb.linking.words import mean_similarity, words_of
@@ -102,7 +110,6 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
         ModelError: the linker's files have changed, or its vectors overflow or were made in another way, or it was
             trained on an earlier release of the same name.
     """
-    from tempkb.linking.nil import write_nil_thresholds
     from tempkb.linking.training.examples import require_same_examples
 
     row, targets = require_linker(store.lake, name), targets_of(store, request, log)
@@ -125,6 +132,18 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
                 run.link(task)
         write_nil_thresholds(store, name, log)
         return [run.linked(one) for one in targets]
+
+
+def write_nil_thresholds(store: Store, linker: str, log: Log) -> None:
+    """Choose the thresholds of a linker from its present scores, if it has, or had, any that tell.
+
+    Raises:
+        ContractError: they break the promises of their table.
+    """
+    if are_thresholds_due(Look(store, STEPS), linker):
+        # Alone, since some of the scores may be older than their sources.
+        for reason in bring(store, [NIL], NIL, [linker], log).bad.values():
+            raise ContractError(reason)
 
 
 def due_linkers(store: Store, names: Sequence[str], request: LinkRequest) -> list[str]:

@@ -18,6 +18,7 @@ from tempkb.linking.tables import (
     LINKERS,
     LINKING_SCORES,
     NIL_THRESHOLDS,
+    earlier_pools,
     linker_of,
     parts_of,
 )
@@ -37,13 +38,6 @@ def vectors_of_linker(lake: Lake, linker: str) -> list[Version]:
     return lake.versions(ENTITY_VECTORS.name, keys)
 
 
-def earlier_scores(lake: Lake, linker: str) -> list[str]:
-    """Return the keys of a linker's scores of mentions among the candidates of a snapshot before theirs."""
-    parts = {key: parts_of(key) for key in lake.partitions(LINKING_SCORES.name)}
-    # A day is before another one if its text is; other pools begin with a letter.
-    return [key for key, (own, _, cut, pool) in parts.items() if own == linker and pool < cut]
-
-
 def telling_scores(store: Store, linker: str) -> list[str]:
     """Return the keys of the scores from which the thresholds of a linker are chosen.
 
@@ -52,7 +46,8 @@ def telling_scores(store: Store, linker: str) -> list[str]:
     """
     row = known_linker(store.lake, linker)
     trained = row["cut"].isoformat() if row is not None and row["cut"] is not None else ""
-    return [key for key in earlier_scores(store.lake, linker) if parts_of(key)[3] >= trained]
+    earlier = earlier_pools(store.lake.partitions(LINKING_SCORES.name), linker)
+    return [key for key in earlier if parts_of(key)[3] >= trained]
 
 
 def present_mentions(store: Store, release: str, cut: date) -> Version | None:

@@ -1,5 +1,7 @@
 """The tables of linking: linkers, vectors of entities, where linkers rank the entities of mentions, and thresholds."""
 
+from collections.abc import Iterable
+
 from tempkb.dumps.tables import WIKI
 from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import Column, Family, Rule, Table
@@ -243,6 +245,13 @@ def parts_of(partition: str) -> tuple[str, str, str, str]:
     # Names of releases may have the separator; days and pools have not.
     release, cut, pool = rest.rsplit(SEPARATOR, 2)
     return linker, release, cut, pool
+
+
+def earlier_pools(partitions: Iterable[str], linker: str) -> list[str]:
+    """Return those of some partitions of scores in which a linker ranks the candidates of a snapshot before theirs."""
+    parts = {key: parts_of(key) for key in partitions}
+    # A day is before another one if its text is; other pools begin with a letter.
+    return [key for key, (own, _, cut, pool) in parts.items() if own == linker and pool < cut]
 
 
 def linker_of(partition: str) -> str:
