@@ -1,10 +1,12 @@
 """The command that builds a damaged partition again, for whatever names damage."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tempkb.benchmarks.register import to_build_again
 from tempkb.generations.kind import KINDS as ANSWERS
-from tempkb.linking.mending import Row, command_of, command_without_row, commands_of_scores
+from tempkb.linking.known import known_linker, words_of
+from tempkb.linking.requests import command_of, command_of_link
 from tempkb.linking.tables import KINDS, LINKERS, linker_of
 from tempkb.models.checking import UNSAID, differing_from_said
 from tempkb.models.known import known_model, words_of_row
@@ -15,18 +17,20 @@ from tempkb.store.said import is_unsaid, readable_said
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
 
+Row = Mapping[str, Any]
+
 
 def command_for(store: Store, table: str, partition: str) -> str:
     """Return the command that builds a damaged partition of a table again."""
     if table == MODELS.name:
         return _of_model(store, partition)
     if table == LINKERS.name:
-        return command_without_row(store.home.linkers, partition)
+        return _of_linker(store, partition)
     family = store.tables[table].family
     if family is Family.MODEL:
         return _import(model_of(partition)) if is_imported(partition) else _of_answers(store.home, table, partition)
     if family is Family.LINKER:
-        return commands_of_scores(store.home.linkers, linker_of(partition))
+        return _of_links(store.home, linker_of(partition))
     return to_build_again(store.tables[table], partition)
 
 
@@ -39,7 +43,7 @@ def odd_said(store: Store, models: Sequence[Row] | None, linkers: Sequence[Row])
     """
     differing = differing_from_said(store, models) if models is not None else ()
     odd = [(f"model {name}: {found}", command_for(store, MODELS.name, name)) for name, found in differing]
-    added = {row["linker"]: command_of(row) for row in linkers if row["kind"] == KINDS[1]}
+    added = {row["linker"]: command_of(row["linker"], words_of(row)) for row in linkers if row["kind"] == KINDS[1]}
     gone = [name for name in added if is_unsaid(store.home.linkers, name)]
     odd += [(f"linker {name}: {UNSAID.format(f'linkers/{name}')}", added[name]) for name in gone]
     return [f"{found}. Write it again: {command}" for found, command in odd]
@@ -53,6 +57,16 @@ def _of_model(store: Store, name: str) -> str:
     if not is_known and (words or name in map(model_of, imported)):
         return _import(name)
     return f"tempkb model add {name}" + ("" if is_known else " CHECKPOINT")
+
+
+def _of_linker(store: Store, name: str) -> str:
+    row = known_linker(store.lake, name)
+    return command_of(name, words_of(row) if row is not None else readable_said(store.home.linkers, name).words)
+
+
+def _of_links(home: Home, linker: str) -> str:
+    asked = readable_said(home.linkers, linker).asked
+    return " && ".join(command_of_link(linker, words) for words in asked) or f"tempkb linker score {linker}"
 
 
 def _import(model: str) -> str:

@@ -19,8 +19,7 @@ from tempkb.dumps.retention import empty_bin, folders_of, remove_dump
 from tempkb.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.generations.kind import KINDS
 from tempkb.linking.known import known_linkers
-from tempkb.linking.mending import TRAINING
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, linker_of, parts_of
+from tempkb.linking.tables import LINKERS, LINKING_SCORES, TRAINING, linker_of, parts_of
 from tempkb.linking.tables import drafts_of as linker_drafts_of
 from tempkb.models.tables import MODELS, NAME_PATTERN
 from tempkb.planning.due import due_dumps

@@ -95,6 +95,7 @@ class Step:
         settings: on which rows depend.
         make_all: makes several keys in one pass instead, each with the provenance that the function it is given
             returns for a table and a key; returns the versions.
+        is_complete: does a whole version have all that belongs to it?
     """
 
     makes: tuple[Table, ...]
@@ -102,9 +103,12 @@ class Step:
     run: "Callable[[Work], Iterable[pa.Table]] | None" = None
     settings: Callable[[Store], Mapping[str, Any]] = lambda _store: {}
     make_all: "Callable[[Store, Sequence[str], Callable[[Table, str], Provenance], Log], list[Version]] | None" = None
+    is_complete: Callable[[Store, Version], bool] = lambda _store, _version: True
 
     def is_current(self, look: "Look", version: Version) -> bool:
-        """Was a whole version made as it would be made now, and is what it is made from current?"""
+        """Was a whole version made as it would be made now, is it complete, and is what it is made from current?"""
+        if not self.is_complete(look.store, version):
+            return False
         sources = (
             (one, held) for one in self.sources if not one.grows for held in one.versions(look.store, version.partition)
         )
@@ -119,12 +123,7 @@ class Standing(Step):
 
     What was *read once* from a dump is read again only if it is lost, or somebody asks for it; of what *grows*, only
     keys that are not there are made; releases are *frozen*.
-
-    Attributes:
-        is_complete: does a whole version have all that belongs to it?
     """
-
-    is_complete: Callable[[Store, Version], bool] = lambda _store, _version: True
 
     def is_current(self, look: "Look", version: Version) -> bool:
         """Is a whole version complete?"""

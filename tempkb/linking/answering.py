@@ -15,20 +15,23 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tempkb.benchmarks.linkable.sentences import mention_sentence
+from tempkb.engine.steps import Look
 from tempkb.errors import SettingsError
+from tempkb.linking.asked import linked_releases
 from tempkb.linking.bm25 import index_of
 from tempkb.linking.candidates import Candidates, of_cut, page_ids_among
 from tempkb.linking.inputs import MentionText
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.marked import marked_mentions
-from tempkb.linking.nil import Nil, nil_of
+from tempkb.linking.nil import Nil
 from tempkb.linking.priors import priors_at, rank_by_links
 from tempkb.linking.requests import AS_OF, LinkRequest
 from tempkb.linking.searching import top
-from tempkb.linking.tables import BASELINES, LINKERS
+from tempkb.linking.steps import STEPS
+from tempkb.linking.tables import BASELINES, LINKERS, NIL_THRESHOLDS
 from tempkb.linking.vectors import dtype_of, encode_missing, encoder_of, on_threads, vectors_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.memory import asking
+from tempkb.store.memory import asking, declared_rows
 from tempkb.store.quoting import parquet
 from tempkb.store.said import note_asked
 from tempkb.store.store import Store
@@ -194,7 +197,7 @@ def _search(store: Store, row: Row, cut: date, folder: Path, log: Log) -> tuple[
 def candidates_at(store: Store, row: Row, cut: date, folder: Path, log: Log) -> Candidates:
     """Return all candidates of a cut, of which no release needs to know, after encoding what has no vector yet."""
     candidates = of_cut(store, cut, folder / "candidates.parquet")
-    if encode_missing(store, row, [candidates], request_for(store, row), log).n_encoded:
+    if any(encode_missing(store, row, [candidates], request_for(store, row), log).values()):
         note_asked(store.home.linkers, row["linker"], {AS_OF: cut.isoformat()})
         store.publish()
     return candidates
@@ -203,6 +206,45 @@ def candidates_at(store: Store, row: Row, cut: date, folder: Path, log: Log) -> 
 def request_for(store: Store, row: Row) -> LinkRequest:
     """Return how a linker computes for a text: as its vectors were made, with which it is compared."""
     return LinkRequest(dtype=dtype_of(store, row["linker"]))
+
+
+def nil_of(store: Store, row: Row, threshold: float | None = None) -> Nil | str:
+    """Return how a linker tells that a mention has no entity, by the measure with the larger AUC; or why it cannot.
+
+    Args:
+        threshold: in place of the one that was chosen.
+
+    Raises:
+        SettingsError: there is a threshold, but nothing that p can be computed from.
+    """
+    # Those of scores that were removed since are no longer of mentions that anyone can look at.
+    is_present = Look(store, STEPS).is_current(NIL_THRESHOLDS.name, row["linker"])
+    files = store.lake.files(NIL_THRESHOLDS.name, [row["linker"]]) if is_present else []
+    rows = declared_rows(files, NIL_THRESHOLDS)
+    if not rows:
+        why = (
+            f"{row['linker']} has linked no validation mentions with and without an entity among the candidates of an "
+            f"earlier snapshot; {_mend(store, row)}"
+        )
+        if threshold is not None:
+            raise SettingsError(f"--nil-threshold {threshold}: {why}")
+        return why
+    best = max(rows, key=lambda one: (one["threshold"] is not None, one["auc"], one["measure"]))
+    chosen, reason = (best["threshold"], best["reason"]) if threshold is None else (threshold, None)
+    return Nil(best["measure"], np.array(best["present_values"]), chosen, reason)
+
+
+def _mend(store: Store, row: Row) -> str:
+    """What to type so that a linker has a threshold."""
+    trained = row["cut"]
+    for name, release in linked_releases(store.home).items():
+        if pools := [cut for cut in sorted(release.cuts)[:-1] if trained is None or cut >= trained]:
+            typed = f"tempkb linker score {row['linker']} --release {name} --pool {pools[0]} --subset validation"
+            return f"link some: {typed}"
+    return (
+        f"no release of TempEL has a snapshot after {trained or 'another one'}; make one, or add a later snapshot: "
+        "tempkb release extend --help"
+    )
 
 
 def as_of_day(store: Store, day: str) -> AsOf:

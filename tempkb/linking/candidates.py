@@ -1,5 +1,6 @@
 """Candidates: entities of a cut, of a release or without one, with the digests of what linkers read of them."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tempkb.benchmarks.linkable.texts import DESCRIBED
-from tempkb.benchmarks.register import need_version
+from tempkb.benchmarks.register import need_version, partition_of
 from tempkb.errors import ContractError
 from tempkb.linking.asked import DEFAULT, linkable_of
 from tempkb.store.memory import asking, view_files
@@ -43,6 +44,13 @@ class Candidates:
     release: str = ""
     page_ids: Integers | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What stands for those that are wanted, also in the list of what has filled vectors."""
+        snapshot = partition_of(self.release, self.cut) if self.release else f"{self.cut}"
+        chosen = "" if self.page_ids is None else f" {hashlib.sha256(self.page_ids.tobytes()).hexdigest()[:16]}"
+        return snapshot + chosen
 
 
 def of_release(store: Store, release: str, cut: date, page_ids: Integers | None = None) -> Candidates:

@@ -1,18 +1,16 @@
 """What the tables of linking promise. Does not use Dagster."""
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 from tempkb.benchmarks.register import release_version
+from tempkb.engine.steps import Look
 from tempkb.errors import ModelError
 from tempkb.linking.asked import linkable_of
 from tempkb.linking.known import known_linkers
-from tempkb.linking.mending import gone_in_words, is_gone
+from tempkb.linking.steps import STEPS, candidates_of
 from tempkb.linking.tables import (
     BASELINES,
-    DIGESTS,
     ENTITY_VECTORS,
     LINKERS,
     LINKING_SCORES,
@@ -31,71 +29,30 @@ from tempkb.wording import counted
 ASKED = "asked"
 """Name of the metadata with what a run was asked for."""
 
-_SHOWN = 16  # digits of a digest
 
-
-@dataclass
-class VerifiedLinkers:
-    """Result of a comparison of checkpoints with the digests in `linkers`.
-
-    Attributes:
-        faults: rows of linkers whose files differ, with what was found.
-    """
-
-    faults: list[tuple[dict[str, Any], str]] = field(default_factory=list)
-    files: int = 0
-    bytes: int = 0
-
-
-def verify_linkers(
-    lake: Lake, linkers: Collection[str] | None = None, at: Callable[[int], None] = lambda _done: None
-) -> VerifiedLinkers | None:
+def faults_of_linkers(lake: Lake, linkers: Collection[str] | None = None) -> Iterator[tuple[str, str, list[Path]]]:
     """Read the files of linkers, and compare them with those that were trained or added.
 
     Args:
         linkers: names of those that are read; None for all.
-        at: called with the number of linkers that are done.
 
-    Returns:
-        what was found; None if there is no such linker.
+    Yields:
+        name, what was found and what to type, if they differ, and the files that were read.
     """
-    rows = [
-        row
-        for row in known_linkers(lake)
-        if row["linker"] not in BASELINES and (linkers is None or row["linker"] in linkers)
-    ]
-    verified = VerifiedLinkers()
-    for done, row in enumerate(rows, 1):
-        verified.faults += [(row, found) for found in _differences(row, verified)]
-        at(done)
-    return verified if rows else None
+    from tempkb.linking.checkpoints import layout_of
+
+    for row in known_linkers(lake):
+        if row["linker"] not in BASELINES and (linkers is None or row["linker"] in linkers):
+            try:
+                yield row["linker"], "", [file for group in layout_of(row).files() for file in group]
+            except ModelError as error:
+                yield row["linker"], str(error), []
 
 
 def _changed(store: Store, subject: Subject) -> list[tuple[str, str]] | None:
     """Linkers whose files are not those that were trained or added, with what was found; None if there is none."""
-    verified = verify_linkers(store.lake, subject.partitions)
-    return None if verified is None else [(row["linker"], found) for row, found in verified.faults]
-
-
-def _differences(row: dict[str, Any], verified: VerifiedLinkers) -> Iterator[str]:
-    from tempkb.linking.checkpoints import LAYOUT, read_layout
-
-    layout_file = Path(row["checkpoint"]) / LAYOUT
-    if is_gone(row) or (row["hub_revision"] is None and not layout_file.is_file()):
-        yield gone_in_words(row["checkpoint"] if is_gone(row) else layout_file)
-        return
-    try:
-        layout = read_layout(row["checkpoint"], row["hub_revision"])
-        found, files = layout.digests(), dict(zip(DIGESTS, layout.files(), strict=True))
-    except ModelError as error:
-        yield str(error).rstrip(".")
-        return
-    verified.files += sum(map(len, files.values()))
-    verified.bytes += sum(file.stat().st_size for group in files.values() for file in group)
-    for name, group in files.items():
-        if row[name] != found[name]:
-            names = ", ".join(file.relative_to(layout.folder).as_posix() for file in group) or "no file"
-            yield (f"found {name} {found[name][:_SHOWN]}… in {layout.folder} ({names}); expected {row[name][:_SHOWN]}…")
+    found = list(faults_of_linkers(store.lake, subject.partitions))
+    return [(name, fault) for name, fault, _ in found if fault] if found else None
 
 
 def _of_other_length(store: Store, subject: Subject) -> list[tuple[str, str, int, int]] | None:
@@ -135,8 +92,6 @@ def _strangers(store: Store, subject: Subject) -> list[tuple[str, int, int]] | N
     """Pages in lists of the best that are no candidates of the snapshot; None if there is nothing to compare."""
     broken, compared = [], 0
     for version, _, entities in _with_release(store, subject):
-        if entities is None:
-            continue
         compared += 1
         with asking() as memory:
             found = memory.execute(
@@ -147,16 +102,17 @@ def _strangers(store: Store, subject: Subject) -> list[tuple[str, int, int]] | N
     return broken if compared else None
 
 
-def _with_release(store: Store, subject: Subject) -> Iterator[tuple[Version, Version, Version | None]]:
-    """Scores, with the mentions of their release and the candidates of the snapshot to which their pool belongs."""
+def _with_release(store: Store, subject: Subject) -> Iterator[tuple[Version, Version, Version]]:
+    """Scores that are current, with the mentions of their release and the candidates of the snapshot of their pool."""
+    look = Look(store, STEPS)
     for version in _versions(store, LINKING_SCORES, subject):
-        _, release, cut, pool = parts_of(version.partition)
-        tables = linkable_of(store.home, release)
-        mentions = release_version(store, tables.mentions, release, f"{release}.{cut}")
-        # Pools are chosen from the candidates of the mentions' own snapshot, but for those that a day names.
-        entities = [release_version(store, tables.entities, release, f"{release}.{day}") for day in (pool, cut)]
-        if mentions is not None:
-            yield version, mentions, next((one for one in entities if one is not None), None)
+        if look.is_current(version.table, version.partition):
+            _, release, cut, _ = parts_of(version.partition)
+            tables = linkable_of(store.home, release)
+            mentions = release_version(store, tables.mentions, release, f"{release}.{cut}")
+            entities = release_version(store, tables.entities, release, candidates_of(version.partition))
+            if mentions is not None and entities is not None:
+                yield version, mentions, entities
 
 
 def _versions(store: Store, table: Table, subject: Subject) -> list[Version]:
@@ -172,7 +128,7 @@ PROMISES = (
         LINKERS,
         tables={"linkers": LINKERS},
         finds=_changed,
-        shown=lambda row: f"{row[0]}: {row[1]}",
+        shown=lambda row: str(row[1]),
     ),
     Promise(
         "vectors_have_the_length_of_the_linkers",

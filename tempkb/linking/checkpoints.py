@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import ModelError
-from tempkb.linking.mending import gone_in_words, is_gone, mend_in_words
+from tempkb.linking.known import gone, mend_in_words
 from tempkb.models.checkpoints import (
     TOKENIZER_FILES,
     digest_of,
@@ -134,16 +134,23 @@ def layout_of(row: Mapping[str, Any]) -> Layout:
     Raises:
         ModelError: its folder is gone, it cannot be read, or the digests differ; the message has what to type.
     """
-    if is_gone(row):
-        raise ModelError(f"linker {row['linker']!r}: {gone_in_words(row['checkpoint'])}. {mend_in_words(row)}")
+    try:
+        return _bound_layout(row)
+    except ModelError as error:
+        raise ModelError(f"linker {row['linker']!r}: {str(error).rstrip('.')}. {mend_in_words(row)}") from error
+
+
+def _bound_layout(row: Mapping[str, Any]) -> Layout:
+    if found := gone(row):
+        raise ModelError(found)
     layout = read_layout(row["checkpoint"], row["hub_revision"])
-    found = layout.digests()
-    if differing := [column for column in found if row[column] != found[column]]:
-        column = differing[0]
-        raise ModelError(
-            f"linker {row['linker']!r}: expected in {row['checkpoint']} the files to which its name is bound ({column} "
-            f"{row[column]}), found {found[column]}. {mend_in_words(row)}"
-        )
+    for (column, digest), files in zip(layout.digests().items(), layout.files(), strict=True):
+        if row[column] != digest:
+            names = ", ".join(file.relative_to(layout.folder).as_posix() for file in files) or "no file"
+            raise ModelError(
+                f"expected in {row['checkpoint']} the files to which its name is bound ({column} {row[column]}), found "
+                f"{digest} ({names})"
+            )
     return layout
 
 

@@ -11,10 +11,11 @@ import pyarrow as pa
 from tempkb.errors import ModelError, SettingsError
 from tempkb.linking.extra import require_extra
 from tempkb.linking.known import known_linker
-from tempkb.linking.mending import KNOWN, TRAINING
 from tempkb.linking.requests import AddRequest, TrainRequest
-from tempkb.linking.tables import DIGESTS, LINKERS, drafts_of
+from tempkb.linking.tables import DIGESTS, FILES, LINKERS, TRAINING, drafts_of
 from tempkb.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
+from tempkb.linking.vectors import version_of
+from tempkb.options import Words, words_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.owned import own, remove_tree
 from tempkb.store.said import change_said
@@ -22,7 +23,7 @@ from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
 if TYPE_CHECKING:
-    from tempkb.linking.encoders import Encoder
+    from tempkb.linking.checkpoints import Layout
     from tempkb.linking.training.recipe import Recipe
 
 Row = dict[str, Any]
@@ -37,17 +38,11 @@ _JSON = ("recipe", "trained_from")
 
 @dataclass(frozen=True)
 class Trained:
-    """A linker that was trained.
-
-    Attributes:
-        loss: pairs of a step and the mean loss since the one before.
-        validation: pairs of an epoch and the share of validation mentions whose entity was ranked first.
-    """
+    """A linker that was trained, and how its training went."""
 
     version: Version
     checkpoint: Path
-    loss: tuple[tuple[int, float], ...]
-    validation: tuple[tuple[int, float], ...]
+    course: Course
 
 
 def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
@@ -86,27 +81,22 @@ def add_linker(store: Store, request: AddRequest, log: Log) -> Version:
         ModelError: the checkpoint cannot be used.
     """
     from tempkb.linking.checkpoints import read_layout
-    from tempkb.linking.encoders import load_layout
 
     layout = read_layout(request.checkpoint, request.revision, may_fetch=True)
-    # Before anything is loaded: weights that could hold code are refused.
-    digests = layout.digests()
-    encoder = load_layout(layout, "cpu")
     row: Row = dict.fromkeys(LINKERS.column_names()) | {
         "linker": request.linker,
         "kind": "sentence-encoder",
         # A folder may be named relative to where the command runs.
         "checkpoint": str(layout.folder.resolve()) if layout.hub_revision is None else request.checkpoint,
         "hub_revision": layout.hub_revision,
-        **digests,
-        **_facts_of(encoder),
+        **_facts_of(layout),
     }
     words = {"checkpoint": row["checkpoint"]} | ({"revision": layout.hub_revision} if layout.hub_revision else {})
     with store.lake.partition_lock(LINKERS.name, request.linker):
         held = known_linker(store.lake, request.linker)
         if held is not None:
             _refuse_other(held, row, ("kind", *DIGESTS))
-        change_said(store.home.linkers, request.linker, lambda said: replace(said, words=words))
+        _say(store, request.linker, words)
         if held == row:
             log(f"Linker {request.linker} is there already, with the same files; nothing to do.")
             return _current(store, request.linker)
@@ -122,6 +112,8 @@ class _Run:
 
     def trained(self) -> Trained:
         """Train it, going on from where an earlier run has ended."""
+        from tempkb.linking.checkpoints import read_layout
+
         if own(self._store.home.path, self._place).exists() and not (self._place / TRAINING).is_file():
             raise SettingsError(
                 f"linker {self._request.linker!r}: found {self._place}, which tempkb did not write, since it has no "
@@ -136,10 +128,13 @@ class _Run:
             lesson = Lesson.with_key(self._folder, key) or self._lesson(key, train, validation, base)
             self._teach(lesson, row, numbers, inputs)
         course = self._course()
-        row |= _facts_of_files(self._place) | {"checkpoint": str(self._place.relative_to(self._store.home.path))}
+        row |= _facts_of(read_layout(str(self._place))) | {
+            "checkpoint": str(self._place.relative_to(self._store.home.path))
+        }
         row["validation_accuracy"] = course.validation[-1][1] if course.validation else None
+        self._say()
         version = _write(self._store, row, {"recipe": numbers, "seed": self._request.seed}, inputs)
-        return Trained(version, self._place, course.losses, course.validation)
+        return Trained(version, self._place, course)
 
     def compared(self, held: Row) -> Trained:
         """Compare what is asked for with the linker that has its name."""
@@ -148,9 +143,13 @@ class _Run:
         train, _, _, numbers = self._asked()
         _refuse_other(held, self._row(numbers, len(train)), _BOUND)
         layout_of(held)
+        self._say()
         self._log(f"Linker {held['linker']} is there already, trained in the same way; nothing to do.")
-        course = self._course()
-        return Trained(_current(self._store, held["linker"]), self._place, course.losses, course.validation)
+        return Trained(_current(self._store, held["linker"]), self._place, self._course())
+
+    def _say(self) -> None:
+        """Note what was asked for; where it is trained is nothing of the linker."""
+        _say(self._store, self._request.linker, words_of(replace(self._request, device="")))
 
     def _asked(self) -> tuple[list[Example], list[Example], str, dict[str, Any]]:
         """Examples for training and validation, the folder of the base, and all numbers."""
@@ -246,7 +245,7 @@ class _Run:
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
         draft, course = teach(lesson, self._folder, self._log, _n_gpus(self._request))
         known = {column: row[column] for column in ("linker", *_BOUND)} | {"cut": str(row["cut"])}
-        about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, KNOWN: known}
+        about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, "row": known}
         (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
         (draft / _CARD).write_text(card_of(row, lesson, course, numbers, inputs), "utf-8")
         self._place.parent.mkdir(parents=True, exist_ok=True)
@@ -301,16 +300,15 @@ def _key_of(place: Path) -> str:
         return ""
 
 
-def _facts_of_files(place: Path) -> Row:
-    from tempkb.linking.checkpoints import read_layout
+def _facts_of(layout: "Layout") -> Row:
+    """What a row says of the files of a linker."""
     from tempkb.linking.encoders import load_layout
 
-    layout = read_layout(str(place))
-    return {**layout.digests(), **_facts_of(load_layout(layout, "cpu"))}
-
-
-def _facts_of(encoder: "Encoder") -> Row:
+    # Before anything is loaded: weights that could hold code are refused.
+    digests = layout.digests()
+    encoder = load_layout(layout, "cpu")
     return {
+        **digests,
         "n_towers": encoder.n_towers,
         "n_parameters": encoder.n_parameters,
         "dim": encoder.dim,
@@ -320,26 +318,29 @@ def _facts_of(encoder: "Encoder") -> Row:
 
 def _refuse_other(held: Row, row: Row, columns: tuple[str, ...]) -> None:
     """Refuse a name that is bound to a linker which differs in one of the columns."""
+    before, now = _spread(held, columns), _spread(row, columns)
     differing = [
-        f"{column} {_short(held[column])}, found {_short(row[column])}"
-        for column in columns
-        if held[column] != row[column]
+        f"{name} {_short(before.get(name))}, found {_short(now.get(name))}"
+        for name in {**before, **now}
+        if before.get(name) != now.get(name)
     ]
-    for column in _JSON:
-        if column in columns and held[column] and held[column] != row[column]:
-            before, now = json.loads(held[column]), json.loads(row[column])
-            differing = [one for one in differing if not one.startswith(f"{column} ")]
-            differing += [
-                f"{name} {_short(before.get(name))}, found {_short(now.get(name))}"
-                for name in sorted({*before, *now})
-                if before.get(name) != now.get(name)
-            ]
     if differing:
         raise SettingsError(
             f"linker {row['linker']!r}: expected the linker to which the name is bound ({'; '.join(differing)}). A "
             "name keeps its files for good, because vectors and scores refer to it. Choose another name, or remove the "
             f"linker first: tempkb linker rm {row['linker']}"
         )
+
+
+def _say(store: Store, linker: str, words: Words) -> None:
+    change_said(store.home.linkers, linker, lambda said: replace(said, words=words))
+
+
+def _spread(row: Row, columns: tuple[str, ...]) -> Row:
+    """Columns of a row, and in place of those that hold JSON, what is in them."""
+    found = {column: row[column] for column in columns if column not in _JSON}
+    held = [json.loads(row[column] or "{}") for column in _JSON if column in columns]
+    return {**found, **{name: value for one in held for name, value in one.items()}}
 
 
 def _current(store: Store, linker: str) -> Version:
@@ -350,15 +351,10 @@ def _current(store: Store, linker: str) -> Version:
 
 
 def _write(store: Store, row: Row, made_with: Mapping[str, Any], inputs: Mapping[str, str]) -> Version:
-    digests = {column.removesuffix("_sha256"): row[column] for column in DIGESTS}
+    digests = {one: row[column] for one, column in zip(FILES, DIGESTS, strict=True)}
     rows = [pa.Table.from_pylist([row], LINKERS.schema)]
-    return store.write(LINKERS, row["linker"], rows, Provenance({**digests, **inputs}, {**made_with, **_libraries()}))
-
-
-def _libraries() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("torch", "transformers")}
+    libraries = {name: version_of(name) for name in ("torch", "transformers")}
+    return store.write(LINKERS, row["linker"], rows, Provenance({**digests, **inputs}, {**made_with, **libraries}))
 
 
 def _short(value: Any) -> str:

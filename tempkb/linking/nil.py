@@ -4,29 +4,23 @@ Mentions of entities that became articles after a snapshot, linked among its can
 Of each linker the validation mentions of later snapshots say from where on this is the better answer.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from tempkb.benchmarks.register import entry_of, releases_of
-from tempkb.errors import SettingsError
-from tempkb.linking.asked import LINKED
-from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, parts_of
+from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, earlier_pools
 from tempkb.statistics.clusters import Floats
 from tempkb.statistics.estimates import MIN_CLUSTERS
 from tempkb.statistics.roc import clustered_auc
-from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Lake
-from tempkb.store.memory import asking, declared_rows
-from tempkb.store.quoting import literal, parquet
-from tempkb.store.store import Store
 from tempkb.store.versions import Version
 from tempkb.wording import counted
 
-Row = Mapping[str, Any]
+if TYPE_CHECKING:
+    import duckdb
 
 _KEPT = 1_000  # values of present mentions, so that p is exact to a thousandth
 VALUES = """
@@ -90,102 +84,21 @@ def threshold_of(present: Floats, absent: Floats) -> float:
 
 def scores_of_earlier(lake: Lake, linker: str) -> list[Version]:
     """Return a linker's scores of mentions among the candidates of a snapshot before theirs."""
-    parts = {key: parts_of(key) for key in lake.partitions(LINKING_SCORES.name)}
-    # A day is before another one if its text is; other pools begin with a letter.
-    return lake.versions(
-        LINKING_SCORES.name, [key for key, (own, _, cut, pool) in parts.items() if own == linker and pool < cut]
-    )
+    return lake.versions(LINKING_SCORES.name, earlier_pools(lake.partitions(LINKING_SCORES.name), linker))
 
 
-def write_nil_thresholds(store: Store, row: Row) -> Version | None:
-    """Choose the thresholds of a linker from its present scores; None if it has, and had, none that tell.
-
-    Of a linker that was trained here those pools count that are not before its training: it has read of entities that
-    came before.
-    """
-    name = row["linker"]
-    versions = _versions(store.lake, row)
-    inputs = _inputs(versions)
-    held = store.lake.current(NIL_THRESHOLDS.name, name)
-    if held is None and not versions:
-        return None
-    if held is not None and held.inputs == inputs and held.is_of_present_code(NIL_THRESHOLDS):
-        return held
-    mentions = _validation(versions)
-    rows = [_row(name, measure, mentions) for measure in MEASURES] if _tells(mentions) else []
-    table = pa.Table.from_pylist(rows, NIL_THRESHOLDS.schema)
-    return store.write(NIL_THRESHOLDS, name, [table], Provenance(inputs))
-
-
-def _versions(lake: Lake, row: Row) -> list[Version]:
-    """The scores from which the thresholds of a linker are chosen."""
-    of = scores_of_earlier(lake, row["linker"])
-    trained = row["cut"]
-    return of if trained is None else [one for one in of if parts_of(one.partition)[3] >= trained.isoformat()]
-
-
-def _inputs(versions: Sequence[Version]) -> dict[str, str]:
-    return {f"{one.table} {one.partition}": one.version for one in versions}
-
-
-def nil_of(store: Store, row: Row, threshold: float | None = None) -> Nil | str:
-    """Return how a linker tells that a mention has no entity, by the measure with the larger AUC; or why it cannot.
-
-    Args:
-        threshold: in place of the one that was chosen.
-
-    Raises:
-        SettingsError: there is a threshold, but nothing that p can be computed from.
-    """
-    held = store.lake.current(NIL_THRESHOLDS.name, row["linker"])
-    # Those of scores that were removed since are no longer of mentions that anyone can look at.
-    is_present = held is not None and held.inputs == _inputs(_versions(store.lake, row))
-    rows = declared_rows(held.paths(), NIL_THRESHOLDS) if held is not None and is_present else []
-    if not rows:
-        why = (
-            f"{row['linker']} has linked no validation mentions with and without an entity among the candidates of an "
-            f"earlier snapshot; {_mend(store, row)}"
-        )
-        if threshold is not None:
-            raise SettingsError(f"--nil-threshold {threshold}: {why}")
-        return why
-    best = max(rows, key=lambda one: (one["threshold"] is not None, one["auc"], one["measure"]))
-    chosen, reason = (best["threshold"], best["reason"]) if threshold is None else (threshold, None)
-    return Nil(best["measure"], np.array(best["present_values"]), chosen, reason)
-
-
-def _mend(store: Store, row: Row) -> str:
-    """What to type so that a linker has a threshold."""
-    trained = row["cut"]
-    for benchmark, linkable in LINKED.values():
-        for name in releases_of(store.home, benchmark.name):
-            entry = entry_of(store.home, name).built
-            cuts = sorted(linkable.loaded().snapshots(entry).cuts) if entry is not None else []
-            pools = [cut for cut in cuts[:-1] if trained is None or cut >= trained]
-            if pools:
-                typed = f"tempkb linker score {row['linker']} --release {name} --pool {pools[0]} --subset validation"
-                return f"link some: {typed}"
-    return (
-        f"no release of TempEL has a snapshot after {trained or 'another one'}; make one, or add a later snapshot: "
-        "tempkb release extend --help"
-    )
-
-
-def _validation(versions: Sequence[Version]) -> pa.Table:
-    paths = [path for one in versions for path in one.paths()]
-    columns = f"release, cut, pool, target_page_id, gold_is_candidate, {VALUES}"
-    order = "release, cut, pool, target_page_id, anchor_page_id, start_char"
-    with asking() as memory:
-        if not paths:
-            return pa.table({"gold_is_candidate": pa.array([], pa.bool_())})
-        return memory.sql(
-            f"SELECT {columns} FROM {parquet(paths)} WHERE subset = {literal('validation')} ORDER BY {order}"
-        ).to_arrow_table()
-
-
-def _tells(mentions: pa.Table) -> bool:
-    """Whether there are mentions of both kinds."""
-    return len(mentions["gold_is_candidate"].unique()) == 2
+def thresholds(connection: "duckdb.DuckDBPyConnection", linker: str) -> pa.Table:
+    """Return the rows of a linker, from the scores in the view `linking_scores`."""
+    mentions = connection.sql(
+        f"""
+        SELECT release, cut, pool, target_page_id, gold_is_candidate, {VALUES} FROM {LINKING_SCORES.name}
+        WHERE subset = 'validation' ORDER BY release, cut, pool, target_page_id, anchor_page_id, start_char
+        """
+    ).to_arrow_table()
+    # Only mentions of both kinds tell.
+    is_telling = len(mentions["gold_is_candidate"].unique()) == 2
+    rows = [_row(linker, measure, mentions) for measure in MEASURES] if is_telling else []
+    return pa.Table.from_pylist(rows, NIL_THRESHOLDS.schema)
 
 
 def _row(linker: str, measure: str, mentions: pa.Table) -> dict[str, Any]:

@@ -29,6 +29,10 @@ def _pair(word: Any) -> tuple[str, str]:
     return name, value
 
 
+def _as_pairs(pairs: Iterable[tuple[str, str]]) -> str:
+    return ",".join(map("=".join, pairs))
+
+
 def _pool(word: Any) -> str:
     """Read the name of a pool as tables have it."""
     return day(word).isoformat() if word[:1].isdecimal() else pool_name(word)
@@ -68,6 +72,7 @@ class TrainRequest:
         "Numbers of the recipe other than the preset's, such as epochs=3,batch_size=32.",
         flag="--set",
         metavar="NAME=VALUE",
+        write=_as_pairs,
         help="Another number of the recipe; may be repeated.",
     )
     hard_negatives: int = option(
@@ -202,6 +207,25 @@ def link_request(words: Words) -> LinkRequest:
 def link_words(request: LinkRequest, releases: Iterable[str], cuts: Iterable[date]) -> Words:
     """Return the words of a request, with names of releases and snapshots in place of those that it asks for."""
     return words_of(replace(request, releases=tuple(sorted(set(releases))), cuts=tuple(sorted(set(cuts)))))
+
+
+def command_of(linker: str, words: Words) -> str:
+    """Return the command that trains or adds a linker as words of a request say; they are empty if none are known.
+
+    >>> command_of("mine", {"checkpoint": "./a b", "revision": "0a1b"})
+    "tempkb linker add mine './a b' --revision 0a1b"
+    >>> command_of("mine", {"release": "demo", "cut": "2022-01-01", "settings": "epochs=3,heads=2"})
+    'tempkb linker train demo --cut 2022-01-01 --set epochs=3 --set heads=2 --name mine'
+    """
+    rest = {name: word for name, word in words.items() if name not in ("checkpoint", "release")}
+    if "checkpoint" in words:
+        return typed(f"tempkb linker add {shlex.join([linker, words['checkpoint']])}", AddRequest, rest)
+    if "release" in words:
+        return typed(f"tempkb linker train {words['release']}", TrainRequest, rest) + f" --name {linker}"
+    return (
+        f"tempkb linker add {linker} CHECKPOINT, or, if it was trained here: "
+        f"tempkb linker train RELEASE --cut DATE --preset PRESET --name {linker}"
+    )
 
 
 def command_of_link(linker: str, words: Words) -> str:

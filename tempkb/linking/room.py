@@ -3,4 +3,10 @@
 from tempkb.linking.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("linking", TABLES, (), ("tempkb.linking.assets",), ("tempkb.linking.checking",))
+ROOM = Room(
+    "linking",
+    TABLES,
+    modules=("tempkb.linking.assets",),
+    promises=("tempkb.linking.checking",),
+    steps="tempkb.linking.steps",
+)

@@ -5,9 +5,8 @@ not computed again. So a run that was killed is continued by the next one, which
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +17,27 @@ import pyarrow as pa
 from tempkb.benchmarks.linkable.methods import Snapshots
 from tempkb.benchmarks.linkable.pools import Pool, page_ids_of, pool_of
 from tempkb.benchmarks.linkable.sentences import mention_sentence
-from tempkb.benchmarks.register import entry_of, need_version, releases_of
-from tempkb.errors import SettingsError
-from tempkb.linking.asked import LINKED
-from tempkb.linking.bm25 import Bm25, index_of
-from tempkb.linking.candidates import Candidates, described, n_of, of_release
-from tempkb.linking.known import known_linker, known_linkers
-from tempkb.linking.nil import write_nil_thresholds
+from tempkb.benchmarks.register import need_version
+from tempkb.engine.steps import Look, bring
+from tempkb.errors import ContractError, SettingsError
+from tempkb.linking.asked import linked_releases
+from tempkb.linking.bm25 import index_of
+from tempkb.linking.candidates import Candidates, described, of_release
+from tempkb.linking.known import require_linker
 from tempkb.linking.priors import priors_at, rank_by_links
 from tempkb.linking.requests import LinkRequest, link_words
 from tempkb.linking.searching import rank
-from tempkb.linking.tables import BASELINES, DIGESTS, LINKING_SCORES, N_TOP, scores_partition
-from tempkb.linking.training.examples import require_same_examples
-from tempkb.linking.vectors import device_of, encode_missing, encoder_of, has_lost_vectors, on_threads, vectors_of
+from tempkb.linking.steps import (
+    NIL,
+    SCORES,
+    STEPS,
+    are_thresholds_due,
+    fills_of,
+    is_trained_on_present,
+    vectors_of_linker,
+)
+from tempkb.linking.tables import BASELINES, LINKING_SCORES, N_TOP, scores_partition
+from tempkb.linking.vectors import device_of, encode_missing, encoder_of, made_with, on_threads, vectors_of, version_of
 from tempkb.linking.words import mean_similarity, words_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking
@@ -54,40 +61,40 @@ _ASKED = (*_KEY, "category", "mention", "context_left", "context_right")
 
 
 @dataclass(frozen=True)
-class Linked:
-    """What a run has done with the mentions of a snapshot and a pool.
+class Target:
+    """Mentions and candidates of which scores are asked for.
 
     Attributes:
-        pool: among which candidates.
-        n_found: for each K of `ACCURACIES`, how many have their entity among the first K.
-        n_texts: number of candidates whose vectors were wanted first for this pool; 0 for a baseline.
-        n_encoded: how many texts had to be encoded for them.
+        cut: of the mentions.
+        pool_name: of the candidates.
     """
 
-    release: str
-    cut: date
-    pool: str
-    n_mentions: int
-    n_found: Mapping[int, int]
-    n_texts: int
-    n_encoded: int
-
-
-@dataclass(frozen=True)
-class _Target:
-    """A partition of scores to be written, unless it is up to date."""
-
-    partition: str
     snapshots: Snapshots
     cut: date
-    mentions: Version
-    pool: Pool
-    inputs: Mapping[str, str]
+    pool_name: str
 
     @property
     def release(self) -> str:
         """The name of the release of the mentions."""
         return self.snapshots.name
+
+    def key(self, linker: str) -> str:
+        """Return the key of a linker's partition."""
+        return scores_partition(linker, self.release, self.cut.isoformat(), self.pool_name)
+
+
+@dataclass(frozen=True)
+class Linked(Target):
+    """What there is of the mentions of a target after a run.
+
+    Attributes:
+        partition: of the scores.
+        n_found: for each K of `ACCURACIES`, how many have their entity among the first K.
+    """
+
+    partition: str
+    n_mentions: int
+    n_found: Mapping[int, int]
 
 
 def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> list[Linked]:
@@ -103,29 +110,125 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
         ModelError: the linker's files have changed, or its vectors overflow or were made in another way, or it was
             trained on an earlier release of the same name.
     """
-    row = known_linker(store.lake, name)
-    if row is None:
-        there = ", ".join(one["linker"] for one in known_linkers(store.lake))
-        raise SettingsError(
-            f"linker {name!r}: no such linker; there: {there}. Train it first: tempkb linker train RELEASE, or add "
-            f"one: tempkb linker add {name} CHECKPOINT"
-        )
+    from tempkb.linking.training.examples import require_same_examples
+
+    row, targets = require_linker(store.lake, name), targets_of(store, request, log)
     with store.lake.staging() as folder:
-        run = _Run(store, row, request, folder, log)
-        targets = run.targets()
         if any(one.release == row["release"] for one in targets):
             require_same_examples(store, row, folder)
-        stale = [one for one in targets if not run.is_current(one)]
-        if len(stale) < len(targets):
-            log(f"{name}: {len(targets) - len(stale)} of {len(targets)} are up to date and not linked again")
-        if stale:
-            note_asked(store.home.linkers, name, run.words_of(stale))
-        encoded = run.encode(targets if has_lost_vectors(store, name) else stale)
+        due = due_of(Look(store, STEPS), name, request, targets)
+        if len(due) < len(targets):
+            log(f"{name}: {len(targets) - len(due)} of {len(targets)} are up to date and not linked again")
+        run = _Run(store, row, request, folder, log)
+        tasks = run.tasks(due)
+        if due:
+            asked = link_words(request, (one.release for one in due), (one.cut for one in due))
+            note_asked(store.home.linkers, name, asked)
+        run.encode(tasks)
         # Those with the same candidates follow one another, so that these are read once.
-        for one in sorted(stale, key=lambda one: (one.release, one.pool.cut, one.pool.name, one.cut)):
-            run.link(one)
-        write_nil_thresholds(store, row)
-        return [run.linked(one, encoded) for one in targets]
+        for task in sorted(tasks, key=lambda one: (one.release, one.pool.cut, one.pool.name, one.cut)):
+            # Of those whose vectors alone were lost, nothing is left to do.
+            if due_of(Look(store, STEPS), name, request, [task]):
+                run.link(task)
+        write_nil_thresholds(store, name, log)
+        return [run.linked(one) for one in targets]
+
+
+def write_nil_thresholds(store: Store, linker: str, log: Log) -> None:
+    """Choose the thresholds of a linker from its present scores, if it has, or had, any that tell.
+
+    Raises:
+        ContractError: they break the promises of their table.
+    """
+    if are_thresholds_due(Look(store, STEPS), linker):
+        # Alone, since some of the scores may be older than their sources.
+        for reason in bring(store, [NIL], NIL, [linker], log).bad.values():
+            raise ContractError(reason)
+
+
+def due_linkers(store: Store, names: Sequence[str], request: LinkRequest) -> list[str]:
+    """Return the linkers for which `link_mentions` would make, or refuse, anything; no encoder is loaded to know it.
+
+    Raises:
+        SettingsError: there is no such linker, release or snapshot.
+    """
+    targets, look = targets_of(store, request, lambda _line: None), Look(store, STEPS)
+    rows = [require_linker(store.lake, name) for name in names]
+    return [
+        row["linker"]
+        for row in rows
+        if (any(one.release == row["release"] for one in targets) and not is_trained_on_present(store, row))
+        or due_of(look, row["linker"], request, targets)
+        or are_thresholds_due(look, row["linker"])
+    ]
+
+
+def targets_of(store: Store, request: LinkRequest, log: Log) -> list[Target]:
+    """Return what is asked for: each release, snapshot and pool, but no days of other releases' snapshots.
+
+    Raises:
+        SettingsError: there is no such release or snapshot.
+    """
+    there = linked_releases(store.home)
+    if odd := [name for name in request.releases if name not in there]:
+        raise SettingsError(
+            f"linker score: found the release {odd[0]!r}; expected a release of TempEL that is built; there: "
+            f"{', '.join(there) or 'none'}"
+        )
+    releases = [one for name, one in there.items() if not request.releases or name in request.releases]
+    known = sorted({cut for one in releases for cut in one.cuts})
+    if odd := [str(cut) for cut in request.cuts if cut not in known]:
+        raise SettingsError(
+            f"linker score: found the snapshot {odd[0]}; expected one that a release of TempEL has; there: "
+            f"{', '.join(map(str, known)) or 'none'}"
+        )
+    targets = []
+    for release in releases:
+        of_others = {cut.isoformat() for cut in known if cut not in release.cuts}
+        for pool in (pool for pool in request.pools if pool in of_others):
+            log(f"release {release.name}: left out of pool {pool}, which is no snapshot of it")
+        targets += [
+            Target(release, cut, pool)
+            for cut in release.cuts
+            if not request.cuts or cut in request.cuts
+            for pool in request.pools
+            if pool not in of_others
+        ]
+    return targets
+
+
+def due_of(look: Look, linker: str, request: LinkRequest, targets: Sequence[Target]) -> list[Target]:
+    """Return those whose scores are not current, or not of all mentions that are asked for."""
+    due = []
+    for one in targets:
+        held = look.store.lake.current(LINKING_SCORES.name, one.key(linker))
+        if held is None or not look.is_current(held.table, held.partition) or not _covers(held, request):
+            due.append(one)
+    return due
+
+
+def _covers(held: Version, request: LinkRequest) -> bool:
+    """Whether scores are of all mentions that are wanted, in the precision that is wanted."""
+    limits, wanted = held.settings["subsets"], request.limit
+    if request.subset not in limits or not _is_like(held, request):
+        return False
+    limit = limits[request.subset]
+    return limit is None or (wanted is not None and bool(wanted <= limit))
+
+
+def _is_like(held: Version, request: LinkRequest) -> bool:
+    """Whether scores have the present columns, and the precision of a request; those of a baseline have none."""
+    return held.fits(LINKING_SCORES) and bool(held.settings.get("dtype", request.dtype) == request.dtype)
+
+
+@dataclass(frozen=True)
+class _Task(Target):
+    """A partition of scores that is to be written, with what it is made from."""
+
+    provenance: Provenance
+    mentions: Version
+    pool: Pool
+    candidates: Candidates
 
 
 class _Run:
@@ -133,213 +236,126 @@ class _Run:
 
     def __init__(self, store: Store, row: Row, request: LinkRequest, folder: Path, log: Log) -> None:
         self._store, self._row, self._request, self._folder, self._log = store, row, request, folder, log
-        self._has_weights = row["linker"] not in BASELINES
         # The vectors of the mentions of a release by snapshot, which are the same for each pool.
         self._queries: dict[tuple[str, date], npt.NDArray[np.float32]] = {}
         # The candidates that were read last, with what finds them.
-        self._held: tuple[tuple[str, date, bytes], Any] | None = None
+        self._held: tuple[str, Any] | None = None
 
-    def targets(self) -> list[_Target]:
-        """Return what was asked for: each release, snapshot and pool."""
-        releases = list(self._releases())
-        known = sorted({cut for one in releases for cut in one.cuts})
-        if odd := [cut for cut in self._request.cuts if cut not in known]:
-            there = ", ".join(map(str, known)) or "none"
-            raise SettingsError(
-                f"linker score: found the snapshot {odd[0]}; expected one that a release of TempEL has; there: {there}"
-            )
-        pools = {one.name: self._pools(one, known) for one in releases}
-        return [
-            self._target(release, cut, pool)
-            for release in releases
-            for cut in release.cuts
-            if not self._request.cuts or cut in self._request.cuts
-            for pool in pools[release.name]
-        ]
+    def tasks(self, due: Sequence[Target]) -> list[_Task]:
+        """Return what is read for some targets, so that what is not there is refused before anything is made."""
+        look, tasks = Look(self._store, STEPS), []
+        for one in due:
+            provenance = look.provenance(SCORES, LINKING_SCORES, one.key(self._row["linker"]))
+            pool = pool_of(self._store, one.snapshots, one.cut, one.pool_name, self._request.subset, self._log)
+            mentions = need_version(self._store, one.snapshots.tables.mentions, one.release, one.cut)
+            # A baseline needs them as well: the similarity of the first candidates follows from their texts.
+            candidates = of_release(self._store, one.release, pool.cut, pool.page_ids)
+            tasks.append(_Task(one.snapshots, one.cut, one.pool_name, provenance, mentions, pool, candidates))
+        return tasks
 
-    def is_current(self, target: _Target) -> bool:
-        """Return whether the scores of a partition cover what is wanted, and follow from the present sources."""
-        held = self._store.lake.current(LINKING_SCORES.name, target.partition)
-        return held is not None and self._covers(held, target)
-
-    def encode(self, targets: Sequence[_Target]) -> dict[tuple[str, date, str], tuple[int, int]]:
-        """Encode what is missing; return for partitions how many candidates were wanted first, and how many encoded."""
-        if not self._has_weights or not targets:
-            return {}
-        wanted: dict[tuple[str, date, bytes], tuple[_Target, Candidates]] = {}
-        for one in targets:
-            found = self._candidates(one)
-            pages = b"" if found.page_ids is None else found.page_ids.tobytes()
-            wanted.setdefault((one.release, found.cut, pages), (one, found))
+    def encode(self, tasks: Sequence[_Task]) -> None:
+        """Encode what is missing."""
+        wanted = {one.candidates.key: one.candidates for one in tasks}
         # Candidates of a pool of fixed size are among those of their snapshot.
-        wanted = {key: one for key, one in wanted.items() if not key[2] or (*key[:2], b"") not in wanted}
-        savings = encode_missing(
-            self._store, self._row, [found for _, found in wanted.values()], self._request, self._log
-        )
-        by_cut = dict(savings.by_cut)
-        # What was encoded for a snapshot is said once, with the first of its pools.
-        return {
-            (one.release, one.cut, one.pool.name): (n_of(found), by_cut.pop(found.cut, 0))
-            for one, found in wanted.values()
-        }
+        first = [
+            one for one in wanted.values() if one.page_ids is None or replace(one, page_ids=None).key not in wanted
+        ]
+        if self._row["linker"] not in BASELINES and first:
+            encode_missing(self._store, self._row, first, self._request, self._log)
 
-    def words_of(self, targets: Sequence[_Target]) -> Mapping[str, str]:
-        """Return the words of a request for some of the partitions that were asked for."""
-        return link_words(self._request, (one.release for one in targets), (one.cut for one in targets))
-
-    def link(self, target: _Target) -> None:
+    def link(self, task: _Task) -> None:
         """Link the mentions of a partition, and write it."""
-        mentions = self._mentions(target)
-        page_ids, best = self._ranked(target, mentions)
-        rows = self._rows(target, mentions, page_ids, best, self._similarities(target, best))
-        held = self._store.lake.current(LINKING_SCORES.name, target.partition)
+        key, mentions = task.key(self._row["linker"]), self._mentions(task)
+        page_ids, best = self._ranked(task, mentions)
+        rows = self._rows(task, mentions, page_ids, best, self._similarities(task, best))
+        held = self._store.lake.current(LINKING_SCORES.name, key)
         subsets = {self._request.subset: self._request.limit}
-        if held is not None and self._has_sources(held, target):
+        if held is not None and held.stamp == task.provenance.stamp and _is_like(held, self._request):
             # Mentions of the other subset stay as they are.
             others = read_parquet(held.paths())
             others = others.filter(pa.compute.not_equal(others["subset"], self._request.subset))
             rows = pa.concat_tables([others, rows]).sort_by([(name, "ascending") for name in _KEY])
-            subsets = {**_limits_of(held), **subsets}
-        provenance = Provenance(target.inputs, {"subsets": subsets, **self._made_with()})
-        self._store.write(LINKING_SCORES, target.partition, [rows], provenance)
+            subsets = {**held.settings["subsets"], **subsets}
+        fills = fills_of(vectors_of_linker(self._store.lake, self._row["linker"]))
+        made = replace(task.provenance, settings={"subsets": subsets, **self._made_with()}, fills=fills)
+        self._store.write(LINKING_SCORES, key, [rows], made)
 
-    def linked(self, target: _Target, encoded: Mapping[tuple[str, date, str], tuple[int, int]]) -> Linked:
+    def linked(self, target: Target) -> Linked:
         """Say what is in a partition now of the subset that was asked for."""
-        (held,) = self._store.lake.versions(LINKING_SCORES.name, [target.partition])
+        key = target.key(self._row["linker"])
+        (held,) = self._store.lake.versions(LINKING_SCORES.name, [key])
         counts = ", ".join(f"count(*) FILTER (WHERE rank <= {k})" for k in ACCURACIES)
         with asking() as memory:
             n, *found = memory.execute(
                 f"SELECT count(*), {counts} FROM {parquet(held.paths())} WHERE subset = {literal(self._request.subset)}"
             ).fetchall()[0]
-        n_texts, n_encoded = encoded.get((target.release, target.cut, target.pool.name), (0, 0))
         hits = dict(zip(ACCURACIES, found, strict=True))
         if n:
             shares = ", ".join(f"{k}: {hit / n:.3f}" for k, hit in hits.items())
-            self._log(f"{target.partition}: {n:,} mentions, accuracy at {shares}")
-        return Linked(target.release, target.cut, target.pool.name, n, hits, n_texts, n_encoded)
+            self._log(f"{key}: {n:,} mentions, accuracy at {shares}")
+        return Linked(target.snapshots, target.cut, target.pool_name, key, n, hits)
 
-    def _releases(self) -> Iterator[Snapshots]:
-        """The built releases that are wanted, as they were last built."""
-        home = self._store.home
-        there = {
-            name: linkable.loaded().snapshots(entry)
-            for benchmark, linkable in LINKED.values()
-            for name in releases_of(home, benchmark.name)
-            if (entry := entry_of(home, name).built) is not None
-        }
-        if odd := [name for name in self._request.releases if name not in there]:
-            raise SettingsError(
-                f"linker score: found the release {odd[0]!r}; expected a release of TempEL that is built; there: "
-                f"{', '.join(there) or 'none'}"
-            )
-        for name, release in there.items():
-            if not self._request.releases or name in self._request.releases:
-                yield release
-
-    def _pools(self, release: Snapshots, known: Sequence[date]) -> list[str]:
-        """The pools that are wanted, without the days that are snapshots of other releases alone."""
-        of_others = {cut.isoformat() for cut in known if cut not in release.cuts}
-        for pool in self._request.pools:
-            if pool in of_others:
-                self._log(f"release {release.name}: left out of pool {pool}, which is no snapshot of it")
-        return [pool for pool in self._request.pools if pool not in of_others]
-
-    def _target(self, release: Snapshots, cut: date, name: str) -> _Target:
-        pool = pool_of(self._store, release, cut, name, self._request.subset, self._log)
-        mentions = need_version(self._store, release.tables.mentions, release.name, cut)
-        # The texts are an input of each linker, since the similarity of the first candidates follows from them.
-        inputs = {
-            f"{mentions.table} {mentions.partition}": mentions.version,
-            **pool.inputs,
-            **of_release(self._store, release.name, pool.cut).inputs,
-            **{column: self._row[column] for column in DIGESTS if self._row[column] is not None},
-        }
-        if self._row["linker"] == "prior":
-            priors = priors_at(self._store, pool.cut)
-            inputs[f"{priors.table} {priors.partition}"] = priors.version
-        partition = scores_partition(self._row["linker"], release.name, cut.isoformat(), name)
-        return _Target(partition, release, cut, mentions, pool, inputs)
-
-    def _candidates(self, target: _Target) -> Candidates:
-        return of_release(self._store, target.release, target.pool.cut, target.pool.page_ids)
-
-    def _covers(self, held: Version, target: _Target) -> bool:
-        """Whether scores follow from the present sources, and are of all mentions that are wanted."""
-        limits = _limits_of(held)
-        if not self._has_sources(held, target) or self._request.subset not in limits:
-            return False
-        limit, wanted = limits[self._request.subset], self._request.limit
-        return limit is None or (wanted is not None and wanted <= limit)
-
-    def _has_sources(self, held: Version, target: _Target) -> bool:
-        """Whether scores were made from the present sources, in the precision that is wanted."""
-        same = held.inputs == dict(target.inputs) and held.fits(LINKING_SCORES)
-        same = same and held.is_of_present_code(LINKING_SCORES)
-        return same and held.settings.get("dtype") == self._made_with().get("dtype")
-
-    def _mentions(self, target: _Target) -> pa.Table:
+    def _mentions(self, task: _Task) -> pa.Table:
         """The mentions that are wanted, in key order."""
         limit = f"LIMIT {self._request.limit}" if self._request.limit is not None else ""
         with asking() as memory:
             return memory.sql(
                 f"""
                 FROM (
-                    SELECT {", ".join(_ASKED)} FROM {parquet(target.mentions.paths())}
+                    SELECT {", ".join(_ASKED)} FROM {parquet(task.mentions.paths())}
                     WHERE subset = {literal(self._request.subset)}
                     ORDER BY md5(concat_ws('|', {", ".join(_KEY)})), {", ".join(_KEY)} {limit}
                 ) ORDER BY {", ".join(_KEY)}
                 """
             ).to_arrow_table()
 
-    def _ranked(self, target: _Target, mentions: pa.Table) -> tuple[Integers, list[Best]]:
+    def _ranked(self, task: _Task, mentions: pa.Table) -> tuple[Integers, list[Best]]:
         """The page_ids of the candidates, and the best of them for each mention."""
         name = self._row["linker"]
         if name == "prior":
-            page_ids = page_ids_of(self._store, target.snapshots, target.pool)
-            priors = priors_at(self._store, target.pool.cut)
+            pool = task.pool
+            page_ids = page_ids_of(self._store, task.snapshots, pool)
+            priors = priors_at(self._store, pool.cut)
             return page_ids, list(rank_by_links(priors, mentions["mention"].to_pylist(), page_ids, N_TOP))
         if name == "bm25":
-            page_ids, index = self._found_by(target, self._indexed)
+            page_ids, index = self._found_by(
+                task, lambda wanted: index_of(self._store, wanted, self._folder / "described.parquet")
+            )
             self._log(f"searching {len(page_ids):,} candidates for {counted(mentions.num_rows, 'mention')}: BM25")
             sentences = (mention_sentence(*one) for one in _contexts(mentions))
             return page_ids, list(index.rank(sentences, N_TOP, mentions["anchor_page_id"].to_pylist()))
-        queries = self._encoded(target, mentions)
-        page_ids, vectors = self._found_by(target, self._vectors)
+        queries = self._encoded(task, mentions)
+        page_ids, vectors = self._found_by(
+            task, lambda wanted: vectors_of(self._store, self._row, wanted, self._folder)
+        )
         found = rank(queries, vectors, page_ids, N_TOP, self._log, self._request.device)
         return page_ids, list(zip(found.page_ids, found.scores, found.n_tied, strict=True))
 
-    def _found_by(self, target: _Target, read: Callable[[Candidates], Any]) -> Any:
+    def _found_by(self, task: _Task, read: Callable[[Candidates], Any]) -> Any:
         """What `read` makes of candidates; the last of it is kept."""
-        wanted = self._candidates(target)
-        key = (target.release, wanted.cut, b"" if wanted.page_ids is None else wanted.page_ids.tobytes())
-        if self._held is None or self._held[0] != key:
+        wanted = task.candidates
+        if self._held is None or self._held[0] != wanted.key:
             self._held = None  # let go of it before the next is read
-            self._held = key, read(wanted)
+            self._held = wanted.key, read(wanted)
         return self._held[1]
 
-    def _vectors(self, wanted: Candidates) -> tuple[Integers, npt.NDArray[np.float16]]:
-        return vectors_of(self._store, self._row, wanted, self._folder)
-
-    def _indexed(self, wanted: Candidates) -> tuple[Integers, Bm25]:
-        return index_of(self._store, wanted, self._folder / "described.parquet")
-
-    def _encoded(self, target: _Target, mentions: pa.Table) -> npt.NDArray[np.float32]:
+    def _encoded(self, task: _Task, mentions: pa.Table) -> npt.NDArray[np.float32]:
         """The vectors of mentions, which are encoded once for all pools of a snapshot."""
         from tempkb.linking.inputs import MentionText
 
-        key = (target.release, target.cut)
+        key = (task.release, task.cut)
         if key not in self._queries:
-            with on_threads(self._row["n_parameters"], self._device):
+            with on_threads(self._row["n_parameters"], device_of(self._request)):
                 texts = [MentionText(*one) for one in _contexts(mentions)]
                 self._queries[key] = encoder_of(self._row, self._request).mentions(texts)
         return self._queries[key]
 
-    def _similarities(self, target: _Target, best: Sequence[Best]) -> list[float | None]:
+    def _similarities(self, task: _Task, best: Sequence[Best]) -> list[float | None]:
         """How similar the descriptions of consecutive candidates are, for each mention."""
         if not best:
             return []
         shown = np.unique(np.concatenate([pages for pages, _, _ in best]))
-        rows = described(self._store, self._candidates(target), shown, self._folder / "shown.parquet")
+        rows = described(self._store, task.candidates, shown, self._folder / "shown.parquet")
         numbers: dict[str, int] = {}
         words = {
             row["page_id"]: np.array(
@@ -351,7 +367,7 @@ class _Run:
 
     def _rows(
         self,
-        target: _Target,
+        task: _Task,
         mentions: pa.Table,
         page_ids: Integers,
         best: Sequence[Best],
@@ -365,9 +381,9 @@ class _Run:
         columns = {
             "wiki": pa.repeat(self._store.home.wiki or "", n),
             "linker": pa.repeat(self._row["linker"], n),
-            "release": pa.repeat(target.release, n),
-            "cut": pa.repeat(pa.scalar(target.cut, pa.date32()), n),
-            "pool": pa.repeat(target.pool.name, n),
+            "release": pa.repeat(task.release, n),
+            "cut": pa.repeat(pa.scalar(task.cut, pa.date32()), n),
+            "pool": pa.repeat(task.pool_name, n),
             "subset": pa.repeat(self._request.subset, n),
             **{name: mentions[name] for name in (*_KEY, "category")},
             "model_cut": pa.repeat(pa.scalar(self._row["cut"], pa.date32()), n),
@@ -384,45 +400,16 @@ class _Run:
         return LINKING_SCORES.conform(pa.table(columns))
 
     def _made_with(self) -> dict[str, Any]:
-        """Settings and versions that the manifest records."""
+        """Settings and versions that the manifest records, on which no stamp depends."""
         if self._row["linker"] == "prior":
             return {}
         if self._row["linker"] == "bm25":
-            return {"bm25s": _version_of("bm25s")}
-        return {
-            "dtype": self._request.dtype,
-            "device": self._device,
-            "batch_tokens": self._request.batch_tokens,
-            **{name: _version_of(name) for name in ("torch", "transformers", "numpy")},
-            "faiss": self._faiss,
-        }
-
-    @cached_property
-    def _device(self) -> str:
-        return device_of(self._request)
-
-    @cached_property
-    def _faiss(self) -> str:
+            return {"bm25s": version_of("bm25s")}
         import faiss
 
-        return str(faiss.__version__)
+        return {**made_with(self._request, "torch", "transformers", "numpy"), "faiss": str(faiss.__version__)}
 
 
 def _contexts(mentions: pa.Table) -> Iterator[tuple[str, str, str]]:
     """What precedes each mention, the mention, and what follows it."""
     return zip(*(mentions[name].to_pylist() for name in ("context_left", "mention", "context_right")), strict=True)
-
-
-def _version_of(library: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return ""
-
-
-def _limits_of(version: Version) -> dict[str, int | None]:
-    """The subsets that a partition has, each with the number of mentions to which it was limited, or None."""
-    found: dict[str, int | None] = version.settings.get("subsets", {})
-    return found

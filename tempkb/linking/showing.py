@@ -1,29 +1,26 @@
-"""What a run shows of a linker: the curves of its training, its accuracy, and mentions with their first candidates."""
+"""What a run shows of a linker: the curves of its training, and mentions with their first candidates."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from tempkb.benchmarks.plots import plot_means
 from tempkb.benchmarks.register import release_version
 from tempkb.linking.asked import linkable_of
-from tempkb.linking.tables import LINKING_SCORES, N_TOP, parts_of
+from tempkb.linking.tables import LINKING_SCORES, parts_of
+from tempkb.linking.training.lessons import Course
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
-
-if TYPE_CHECKING:
-    from tempkb.linking.linkers import Trained
 
 _N_SAMPLE = 10
 _N_BEST = 3
 _AROUND = 60  # characters on either side of a mention
 
 
-def curves(trained: "Trained") -> Mapping[str, str]:
+def curves(course: Course) -> Mapping[str, str]:
     """Return Markdown images of a training: its loss by step, and its accuracy by epoch."""
-    drawn = {"loss": trained.loss, "validation accuracy": trained.validation}
+    drawn = {"loss": course.losses, "validation accuracy": course.validation}
     return {
         title: plot_means(f"{title} of the training", [f"{at:g}" for at, _ in points], {title: [y for _, y in points]})
         for title, points in drawn.items()
@@ -60,15 +57,3 @@ def sample(store: Store, partition: str) -> pa.Table:
             FROM chosen LEFT JOIN titles USING (chance) ORDER BY chance
             """
         ).to_arrow_table()
-
-
-def accuracy_picture(store: Store, partition: str) -> str:
-    """Return a Markdown image: the share of mentions whose entity is among the first k candidates, by category."""
-    places = [2**power for power in range(N_TOP.bit_length())]
-    shares = ", ".join(f"avg(coalesce(rank <= {k}, false)::INTEGER)" for k in places)
-    with asking() as memory:
-        rows = memory.execute(
-            f"SELECT concat(subset, ', ', category), {shares} "
-            f"FROM {parquet(store.lake.files(LINKING_SCORES.name, [partition]))} GROUP BY ALL ORDER BY ALL"
-        ).fetchall()
-    return plot_means(f"{partition}: accuracy@k", list(map(str, places)), {name: values for name, *values in rows})

@@ -1,5 +1,7 @@
 """The tables of linking: linkers, vectors of entities, where linkers rank the entities of mentions, and thresholds."""
 
+from collections.abc import Iterable
+
 from tempkb.dumps.tables import WIKI
 from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import Column, Family, Rule, Table
@@ -18,8 +20,12 @@ N_TOP = 64
 MEASURES = ("margin", "top_score")
 """What may tell that a mention has no entity among the candidates: the best score, or by how much it is the best."""
 
-DIGESTS = ("weights_sha256", "config_sha256", "tokenizer_sha256")
+FILES = ("weights", "config", "tokenizer")
+DIGESTS = tuple(f"{one}_sha256" for one in FILES)
 """Columns of the digests to which a linker's name is bound."""
+
+TRAINING = "training.json"
+"""File of a checkpoint that was trained here: the curves of its training, and what of its row was known before."""
 
 _LINKER = Column("linker", STRING, "name of the linker")
 _RELEASE = Column("release", STRING, "release of TempEL")
@@ -239,6 +245,13 @@ def parts_of(partition: str) -> tuple[str, str, str, str]:
     # Names of releases may have the separator; days and pools have not.
     release, cut, pool = rest.rsplit(SEPARATOR, 2)
     return linker, release, cut, pool
+
+
+def earlier_pools(partitions: Iterable[str], linker: str) -> list[str]:
+    """Return those of some partitions of scores in which a linker ranks the candidates of a snapshot before theirs."""
+    parts = {key: parts_of(key) for key in partitions}
+    # A day is before another one if its text is; other pools begin with a letter.
+    return [key for key, (own, _, cut, pool) in parts.items() if own == linker and pool < cut]
 
 
 def linker_of(partition: str) -> str:

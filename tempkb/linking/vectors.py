@@ -24,7 +24,6 @@ import pyarrow as pa
 from tempkb.engine.choose import map_items
 from tempkb.engine.items import Report
 from tempkb.engine.progress import Meter
-from tempkb.engine.resuming import Noting
 from tempkb.errors import ContractError, ModelError
 from tempkb.linking.candidates import (
     Candidates,
@@ -37,15 +36,16 @@ from tempkb.linking.candidates import (
     view_digests,
 )
 from tempkb.linking.requests import LinkRequest
-from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, SEPARATOR, drafts_of, linker_of, vectors_partition
+from tempkb.linking.steps import vectors_of_linker
+from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, SEPARATOR, drafts_of, vectors_partition
 from tempkb.models.devices import usable_device
 from tempkb.store.drafts import Provenance
+from tempkb.store.files import sync
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.owned import remove_tree
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
-from tempkb.store.versions import Version
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
@@ -58,37 +58,14 @@ Halves = npt.NDArray[np.float16]
 N_TEXTS = 2_048
 """Texts of a piece."""
 
-_PLAN, _RECEIPTS, _PIECES = "plan.parquet", "receipts", "pieces"
+_PLAN, _PIECES = "plan.parquet", "pieces"
 _TEXTS = pa.schema([(name, pa.string()) for name in ("text_sha256", "title", "description")])
 _VECTORS = pa.schema([("text_sha256", pa.string()), ("vector", pa.binary())])
 _LARGEST = float(np.finfo(np.float16).max)
+_LEFT = "runs that were killed"  # what has filled a partition, if it is not known how much of what was wanted
 _PRELOAD = ("torch", "transformers")
 # Vectors of more candidates than fit into this many bytes are in a file that is mapped into memory.
 _IN_MEMORY = 1 << 30
-
-
-@dataclass(frozen=True)
-class Savings:
-    """How much did not have to be encoded.
-
-    Attributes:
-        n_texts: candidates of all that was asked for, each cut by itself.
-        n_distinct: their distinct texts.
-        n_encoded: how many of these had no vector.
-        by_cut: how many were encoded for each cut.
-    """
-
-    n_texts: int
-    n_distinct: int
-    n_encoded: int
-    by_cut: Mapping[date, int]
-
-    def line(self) -> str:
-        """Say it in a sentence."""
-        return (
-            f"{counted(self.n_texts, 'candidate')} of {counted(len(self.by_cut), 'snapshot')} have "
-            f"{counted(self.n_distinct, 'distinct text')}, of which {self.n_encoded:,} were encoded"
-        )
 
 
 @dataclass(frozen=True)
@@ -114,10 +91,15 @@ class Piece:
         return self.folder / _PIECES / f"{self.number:06}.parquet"
 
 
-def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request: LinkRequest, log: Log) -> Savings:
+def encode_missing(
+    store: Store, row: Row, wanted: Sequence[Candidates], request: LinkRequest, log: Log
+) -> dict[date, int]:
     """Encode what has no vector yet, cut by cut from the oldest, and add it to `entity_vectors`.
 
     A cut that a killed run has begun comes first. Without anything to encode no other process is waited for.
+
+    Returns:
+        how many distinct texts were encoded for each cut.
 
     Raises:
         ModelError: the linker's vectors were made in another way, its files have changed, or a vector overflows.
@@ -136,14 +118,11 @@ def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request
         with store.lake.resumable(drafts_name) as drafts:
             by_cut |= _Run(store, row, request, drafts.folder, log).encode(wanted)
             drafts.is_finished = True
-    savings = Savings(n_texts, n_different, sum(by_cut.values()), by_cut)
-    log(f"{row['linker']}: {savings.line()}")
-    return savings
-
-
-def has_lost_vectors(store: Store, linker: str) -> bool:
-    """Return whether vectors of a linker were lost to damage and are not encoded again yet."""
-    return any(linker_of(key) == linker for key in store.lake.lost(ENTITY_VECTORS.name))
+    log(
+        f"{row['linker']}: {counted(n_texts, 'candidate')} of {counted(len(by_cut), 'snapshot')} have "
+        f"{counted(n_different, 'distinct text')}, of which {sum(by_cut.values()):,} were encoded"
+    )
+    return by_cut
 
 
 def vectors_of(store: Store, row: Row, wanted: Candidates, folder: Path) -> tuple[Integers, Halves]:
@@ -190,7 +169,7 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
         ModelError: the vectors that are there were made in another way.
     """
     name = row["linker"]
-    for version in _versions(store, name):
+    for version in vectors_of_linker(store.lake, name):
         inputs = version.inputs
         if differing := [digest for digest in DIGESTS if inputs.get(digest) != row[digest]]:
             raise ModelError(
@@ -208,7 +187,7 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
 
 def dtype_of(store: Store, linker: str) -> str:
     """Return the precision in which a linker's vectors were made; that of a request without words if it has none."""
-    made_in = (version.settings.get("dtype") for version in _versions(store, linker))
+    made_in = (version.settings.get("dtype") for version in vectors_of_linker(store.lake, linker))
     return str(next(made_in, LinkRequest.dtype))
 
 
@@ -236,6 +215,22 @@ def device_of(request: LinkRequest) -> str:
         SettingsError: this machine has no such device.
     """
     return usable_device("linker score", request.device)
+
+
+def made_with(request: LinkRequest, *libraries: str) -> dict[str, Any]:
+    """Return what is kept of how vectors or scores were computed."""
+    versions = {name: version_of(name) for name in libraries}
+    return {"dtype": request.dtype, "device": device_of(request), "batch_tokens": request.batch_tokens, **versions}
+
+
+def version_of(library: str) -> str:
+    """Return the version of a library; nothing if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return ""
 
 
 def encoder_of(row: Row, request: LinkRequest) -> "Encoder":
@@ -276,7 +271,7 @@ class _Run:
                 return 0
             self._plan(folder, wanted, missing)
         n = self._encode_pieces(cut, folder)
-        self._add(cut, folder)
+        self._add(cut, folder, [one.key for one in wanted])
         return n
 
     def _add_leftovers(self, own: Set[Path]) -> None:
@@ -289,7 +284,7 @@ class _Run:
                 is_like = folder.name.startswith(self._kind + SEPARATOR)
                 if is_like and any((folder / _PIECES).glob("*.parquet")):
                     cut, _ = folder.name.removeprefix(self._kind + SEPARATOR).split(SEPARATOR)
-                    self._add(date.fromisoformat(cut), folder)
+                    self._add(date.fromisoformat(cut), folder, [_LEFT])
                 else:
                     remove_tree(self._folder, folder)
 
@@ -303,9 +298,7 @@ class _Run:
         """The folder of a plan; its name has everything on which the bytes of vectors depend."""
         digest = hashlib.sha256()
         for one in wanted:
-            digest.update(json.dumps([one.release, dict(one.inputs)], sort_keys=True).encode())
-            if one.page_ids is not None:
-                digest.update(np.ascontiguousarray(one.page_ids).tobytes())
+            digest.update(json.dumps([one.key, dict(one.inputs)], sort_keys=True).encode())
             if not one.inputs:
                 digest.update(np.sort(digests_of(one)[1]).tobytes())
         digest.update(json.dumps([self._device, self._request.batch_tokens]).encode())
@@ -337,12 +330,10 @@ class _Run:
         for path in paths:
             path.unlink()
         (folder / _PIECES).mkdir()
-        (folder / _RECEIPTS).mkdir()
         draft.replace(folder / _PLAN)
 
     def _encode_pieces(self, cut: date, folder: Path) -> int:
         """Encode the pieces that no earlier run has finished; return the number of texts of all pieces."""
-        noting = Noting(encode_piece, folder / _RECEIPTS, _name_of, _encode_receipt)
         with open_parquet(folder / _PLAN) as plan:
             n_texts = [plan.metadata.row_group(number).num_rows for number in range(plan.num_row_groups)]
         request = self._request
@@ -350,7 +341,7 @@ class _Run:
             Piece(folder, number, self._row, self._device, request.dtype, request.batch_tokens)
             for number in range(len(n_texts))
         ]
-        rest = [piece for piece in pieces if noting.finished(piece, int) is None]
+        rest = [piece for piece in pieces if not piece.path.exists()]
         n_waiting = sum(n_texts[piece.number] for piece in rest)
         if len(rest) < len(n_texts):
             done = sum(n_texts) - n_waiting
@@ -362,17 +353,17 @@ class _Run:
         title = f"encoding entities of {cut} with {self._row['linker']}"
         with Meter(title, n_waiting, self._log, unit="texts") as meter:
             tries = Path(tempfile.mkdtemp(prefix="try-", dir=folder))
-            for outcome in map_items(settings, noting, rest, tries, meter.at, _PRELOAD):
+            for outcome in map_items(settings, encode_piece, rest, tries, meter.at, _PRELOAD):
                 if outcome.result is None:
                     said = f"linker {self._row['linker']!r}: "
                     raise ModelError(said + str(outcome.failure).removeprefix(said))
         return sum(n_texts)
 
-    def _add(self, cut: date, folder: Path) -> None:
+    def _add(self, cut: date, folder: Path, filled_by: Sequence[str]) -> None:
         """Add finished pieces to the table, and remove their folder."""
         paths = sorted((folder / _PIECES).glob("*.parquet"))
         inputs = {column: self._row[column] for column in DIGESTS if self._row[column] is not None}
-        provenance = Provenance(inputs, self._made_with())
+        provenance = Provenance(inputs, made_with(self._request, "torch", "transformers"), filled_by=filled_by)
         self._store.add(ENTITY_VECTORS, self._partition(cut), self._rows(cut, paths), provenance)
         remove_tree(self._folder, folder)
 
@@ -395,18 +386,6 @@ class _Run:
 
     def _is_lost(self, cut: date) -> bool:
         return self._partition(cut) in self._store.lake.lost(ENTITY_VECTORS.name)
-
-    def _made_with(self) -> dict[str, Any]:
-        import torch
-        import transformers
-
-        return {
-            "dtype": self._request.dtype,
-            "device": self._device,
-            "batch_tokens": self._request.batch_tokens,
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        }
 
 
 def encode_piece(piece: Piece, folder: Path, report: Report) -> int:
@@ -434,6 +413,7 @@ def encode_piece(piece: Piece, folder: Path, report: Report) -> int:
     draft = folder / "vectors.parquet"
     with parquet_writer(draft, _VECTORS) as writer:
         writer.write_table(pa.table({"text_sha256": texts["text_sha256"], "vector": blobs}, schema=_VECTORS))
+    sync(draft)
     draft.replace(piece.path)
     return len(titles)
 
@@ -446,19 +426,11 @@ def _loaded(row: str, device: str, dtype: str, batch_tokens: int | None) -> "Enc
     return load_encoder(json.loads(row), device, dtype, batch_tokens)
 
 
-def _name_of(piece: Piece) -> str:
-    return f"{piece.number:06}"
-
-
-def _encode_receipt(n_texts: int) -> bytes:
-    return str(n_texts).encode()
-
-
 def _missing(store: Store, linker: str, wanted: Sequence[Candidates]) -> dict[int, Integers]:
     """The page_ids of candidates whose texts have no vector, by the place of the candidates in `wanted`."""
     found = {}
     with asking() as memory:
-        paths = [path for one in _versions(store, linker) for path in one.paths()]
+        paths = [path for one in vectors_of_linker(store.lake, linker) for path in one.paths()]
         view_files(memory, "known", paths, _VECTORS)
         for place, one in enumerate(wanted):
             view_digests(memory, one)
@@ -467,14 +439,9 @@ def _missing(store: Store, linker: str, wanted: Sequence[Candidates]) -> dict[in
     return found
 
 
-def _versions(store: Store, linker: str) -> list[Version]:
-    keys = [key for key in store.lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == linker]
-    return store.lake.versions(ENTITY_VECTORS.name, keys)
-
-
 def _stored(store: Store, linker: str) -> Iterator[tuple[Digests, Halves]]:
     """Digests and vectors of a linker, some at a time."""
-    for version in _versions(store, linker):
+    for version in vectors_of_linker(store.lake, linker):
         for path in version.paths():
             with open_parquet(path) as file:
                 for batch in file.iter_batches(N_TEXTS, columns=["text_sha256", "vector"]):

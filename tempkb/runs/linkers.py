@@ -1,15 +1,15 @@
 """Runs that train linkers, add them, and link the mentions of releases; one that fails does not stop the others."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import entry_of, read_entry, releases_of
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.errors import SettingsError
-from tempkb.linking.known import known_linker, known_linkers
+from tempkb.linking.known import known_linker, known_linkers, require_linker
 from tempkb.linking.requests import AddRequest, TrainRequest, default_name, link_request, linker_request
+from tempkb.linking.scoring import due_linkers
 from tempkb.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.linking.training.recipe import PRESETS
 from tempkb.linking.training.teaching import school
@@ -17,14 +17,19 @@ from tempkb.options import Words
 from tempkb.planning.jobs import LINKERS_JOB
 from tempkb.runs.jobs import Summary, Task, past_damage
 from tempkb.store.store import Store
+from tempkb.store.tables import Table
+
+
+def _run(step: str, tables: Sequence[Table], wanted: Mapping[str, Words]) -> Summary:
+    """Run a step of the job for linkers, if there are any; Dagster comes with it."""
+    if not wanted:
+        return Summary()
+    is_kept = _is_known if step == LINKERS.name else None
+    return Task(LINKERS_JOB, step, tuple(table.name for table in tables), is_kept).run(wanted)
 
 
 def _is_known(name: str, _is_whole: bool) -> bool:
     return known_linker(open_store().lake, name) is not None
-
-
-_MAKING = Task(LINKERS_JOB, LINKERS.name, (LINKERS.name,), _is_known)
-_LINKING = Task(LINKERS_JOB, "link", (ENTITY_VECTORS.name, LINKING_SCORES.name, NIL_THRESHOLDS.name))
 
 
 def train(
@@ -62,7 +67,7 @@ def train(
 
     def work() -> Summary:
         with school(is_needed=any(_begins_at_random(store, one) for one in requests)):
-            return _MAKING.run(wanted)
+            return _run(LINKERS.name, [LINKERS], wanted)
 
     return list(wanted), past_damage(work)
 
@@ -74,7 +79,7 @@ def add(name: str, words: Words) -> Summary:
         SettingsError: the name or a word is not allowed.
     """
     linker_request(name, words)
-    return past_damage(lambda: _MAKING.run({name: words}))
+    return past_damage(lambda: _run(LINKERS.name, [LINKERS], {name: words}))
 
 
 def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
@@ -89,37 +94,28 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     Raises:
         SettingsError: no linker is asked for, there is no such linker, a word is not allowed, or no release is built.
     """
-    store = open_store()
-    link_request(words)
+    store, request = open_store(), link_request(words)
     if bool(asked) == is_all:
         raise SettingsError("linker score: expected names of linkers, or --all for all linkers of the home")
     names = [row["linker"] for row in known_linkers(store.lake)] if is_all else list(dict.fromkeys(asked))
     for name in names:
-        require_linker(store, name)
+        require_linker(store.lake, name)
     # Before anything is written: without a release a run would end well, having linked nothing.
-    if not any(entry_of(store.home, one).built for one in releases_of(store.home, TEMPEL.name)):
+    if not any(entry_of(store.home, release).built for release in releases_of(store.home, TEMPEL.name)):
         raise SettingsError(
             f"linker score: found no release of TempEL that is built in {store.home.path}; expected one, whose "
             "mentions are linked; make one, such as: tempkb release tempel 2022-01-01,2023-01-01 --preset small"
         )
 
-    return names, past_damage(lambda: _LINKING.run(dict.fromkeys(names, words)))
+    def work() -> Summary:
+        # Asked here, so that neither Dagster nor an encoder is imported if nothing is to be made.
+        due = due_linkers(store, names, request)
+        summary = _run("link", [ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS], dict.fromkeys(due, words))
+        if current := [name for name in names if name not in due]:
+            summary.notes.append(f"nothing to link for {', '.join(current)}: all that was asked for is up to date")
+        return summary
 
-
-def require_linker(store: Store, name: str) -> Mapping[str, Any]:
-    """Return the row of a linker.
-
-    Raises:
-        SettingsError: there is none of that name.
-    """
-    row = known_linker(store.lake, name)
-    if row is None:
-        there = ", ".join(one["linker"] for one in known_linkers(store.lake))
-        raise SettingsError(
-            f"linker {name!r}: no such linker; there: {there}. Train it first: tempkb linker train RELEASE, or add an "
-            "encoder: tempkb linker add NAME CHECKPOINT"
-        )
-    return row
+    return names, past_damage(work)
 
 
 def _begins_at_random(store: Store, request: TrainRequest | AddRequest) -> bool:

@@ -6,8 +6,7 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL
-from tempkb.errors import SettingsError
-from tempkb.linking.known import known_linker, known_linkers
+from tempkb.linking.known import known_linkers, require_linker
 from tempkb.linking.requests import link_request
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP, NIL_THRESHOLDS
 from tempkb.linking.training.recipe import PRESETS, other_numbers
@@ -50,10 +49,7 @@ def print_linker(name: str) -> None:
         SettingsError: there is no such linker.
     """
     lake = open_store().lake
-    row = known_linker(lake, name)
-    if row is None:
-        there = ", ".join(one["linker"] for one in known_linkers(lake))
-        raise SettingsError(f"linker {name!r}: no such linker; there: {there}")
+    row = require_linker(lake, name)
     console().print(grid(("column", "value"), list(row.items())))
     if row["preset"]:
         say(f"The tables of tempkb linking call its setup {_setups(lake)[name]}. {_recipe_in_words(row)}.")

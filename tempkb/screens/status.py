@@ -13,8 +13,7 @@ from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.dumps.tables import NAMESPACES
 from tempkb.engine.steps import Look
 from tempkb.errors import StoredDamageError, TempkbError
-from tempkb.linking.known import known_linkers
-from tempkb.linking.mending import gone_in_words, is_gone, mend_in_words
+from tempkb.linking.known import gone, known_linkers, mend_in_words
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.models.known import known_models
 from tempkb.models.tables import READY
@@ -46,7 +45,7 @@ def print_status() -> None:
     store = open_store()
     # Read before the look, which shows the damage that is met here.
     models, linkers = _known(store, known_models), _known(store, known_linkers)
-    models = [{**row, "status": _GONE} if row["status"] == READY and is_gone(row) else row for row in models]
+    models = [{**row, "status": _GONE} if row["status"] == READY and gone(row) else row for row in models]
     with store.lake.one_look():
         _print_status(store, models, linkers)
 
@@ -243,11 +242,11 @@ def _print_damage(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -
     for fault in faults:
         command = command_for(store, fault.table, fault.partition)
         say(f"damaged: {fault}; build it again: {command}")
-    for row in filter(is_gone, linkers):
-        say(f"damaged: linker {row['linker']}: {gone_in_words(row['checkpoint'])}. {mend_in_words(row)}")
+    for row in filter(gone, linkers):
+        say(f"damaged: linker {row['linker']}: {gone(row)}. {mend_in_words(row)}")
     for row in (one for one in models if one["status"] == _GONE):
         mend = f"Put them back, or name the folder where they are now: tempkb model add {row['model']} FOLDER"
-        say(f"damaged: model {row['model']}: {gone_in_words(row['checkpoint'])}. {mend}")
+        say(f"damaged: model {row['model']}: {gone(row)}. {mend}")
     for line in odd_said(store, models or None, linkers):
         say(f"damaged: {line}")
     for path in store.database.set_aside_files():

@@ -25,9 +25,8 @@ from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump, verify_notes
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, TempkbError
-from tempkb.linking.checking import VerifiedLinkers, verify_linkers
+from tempkb.linking.checking import faults_of_linkers
 from tempkb.linking.known import known_linker, known_linkers
-from tempkb.linking.mending import command_of, mend_in_words
 from tempkb.linking.tables import KINDS, LINKERS
 from tempkb.models.known import known_models
 from tempkb.models.tables import MODELS
@@ -260,11 +259,14 @@ def _verify_linkers(store: Store, verified: _Verified) -> list[str]:
     names = [version.partition for version in verified.whole.get(LINKERS.name, ())]
     if not names:
         return []
+    lines = []
     with progress.Meter("verifying linkers", len(names), tell, "linkers") as meter:
-        found = verify_linkers(store.lake, names, meter.at) or VerifiedLinkers()
-    verified.files += found.files
-    verified.bytes += found.bytes
-    return [f"linker {row['linker']}: {fault}. {mend_in_words(row)}" for row, fault in found.faults]
+        for done, (_, fault, files) in enumerate(faults_of_linkers(store.lake, names), 1):
+            verified.files += len(files)
+            verified.bytes += sum(file.stat().st_size for file in files)
+            lines += [fault] if fault else []
+            meter.at(done)
+    return lines
 
 
 def _verify_said(store: Store, tables: Sequence[str]) -> list[str]:
@@ -287,7 +289,7 @@ def _said_again(store: Store, table: Table, name: str) -> str:
     row = known_linker(store.lake, name) if table is LINKERS else None
     if row is not None and row["kind"] != KINDS[1]:
         return ""
-    return f" && {command_of(row) if row is not None else command_for(store, table.name, name)}"
+    return f" && {command_for(store, table.name, name)}"
 
 
 def _verify_dumps(store: Store) -> VerifiedDumps:

@@ -169,7 +169,8 @@ def hand_made_linker(store, monkeypatch, name="hand", **columns):
     vectors._loaded.cache_clear()
     row = {"linker": name, "kind": "sentence-encoder", "checkpoint": "x", "n_parameters": 10, "dim": 2, **columns}
     row = dict.fromkeys(DIGESTS, "0" * 64) | row
-    store.write(LINKERS, name, [pa.Table.from_pylist([full(LINKERS, row)], LINKERS.schema)], Provenance())
+    digests = {column.removesuffix("_sha256"): row[column] for column in DIGESTS}
+    store.write(LINKERS, name, [pa.Table.from_pylist([full(LINKERS, row)], LINKERS.schema)], Provenance(digests))
     return encoder
 
 

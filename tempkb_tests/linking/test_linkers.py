@@ -23,9 +23,8 @@ from tempkb.errors import ModelError, SettingsError
 from tempkb.linking import extra, linkers
 from tempkb.linking.encoders import load_encoder
 from tempkb.linking.inputs import EntityText, MentionText
-from tempkb.linking.known import known_linker
+from tempkb.linking.known import known_linker, mend_in_words
 from tempkb.linking.linkers import add_linker, train_linker
-from tempkb.linking.mending import command_of, mend_in_words
 from tempkb.linking.requests import LinkRequest, default_name, linker_request
 from tempkb.linking.scoring import link_mentions
 from tempkb.linking.tables import DIGESTS, LINKERS
@@ -100,9 +99,9 @@ def test_a_linker_is_trained_on_the_train_mentions_of_both_categories(store, tau
         "Mejlis Mejlis is an assembly.",
     )
     # Two batches of an epoch: two mentions, and the third one.
-    assert [step for step, _ in trained.loss] == [1, 2, 3, 4]
+    assert [step for step, _ in trained.course.losses] == [1, 2, 3, 4]
     # There is one entity among those of the validation mentions, which so comes first.
-    assert trained.validation == ((1, 1.0), (2, 1.0))
+    assert trained.course.validation == ((1, 1.0), (2, 1.0))
     row = known_linker(store.lake, "tiny")
     assert (row["kind"], row["release"], row["cut"], row["seed"], row["preset"]) == ("bi-encoder", "r", A, 1, "demo")
     assert (row["n_towers"], row["dim"], row["max_tokens"], row["n_train_mentions"]) == (2, 16, 24, 3)
@@ -147,7 +146,7 @@ def test_the_same_request_needs_no_curves(store, taught):
             curves.write_text(left)
         said = []
         again = train(store, log=said.append)
-        assert (again.version, again.loss, again.validation) == (first.version, (), ())
+        assert (again.version, again.course.losses, again.course.validation) == (first.version, (), ())
         assert said[0] == "Linker tiny is there already, trained in the same way; nothing to do."
         assert said[1].startswith(f"{curves} cannot be read ("), left
     assert len(taught) == 1
@@ -162,7 +161,7 @@ def test_a_linker_is_found_in_a_home_that_was_moved(store, taught, tmp_path, mon
     assert known_linker(there.lake, "tiny")["checkpoint"] == str(tmp_path / "moved" / "linkers" / "tiny")
     assert load_encoder(known_linker(there.lake, "tiny"), "cpu").dim == 16
     again = train(there)
-    assert (again.version.version, again.loss) == (first.version.version, first.loss)
+    assert (again.version.version, again.course.losses) == (first.version.version, first.course.losses)
     assert len(taught) == 1
 
 
@@ -188,7 +187,7 @@ def test_a_linker_links_no_mentions_of_another_release_that_has_the_name_of_its_
     with pytest.raises(
         ModelError,
         match=r"'tiny': was trained on mentions at 2022-01-01 of an earlier release named r, .*"
-        r"Remove it: tempkb linker rm tiny, and train it again: tempkb linker train r --cut 2022-01-01 --preset demo",
+        r"Remove it: tempkb linker rm tiny, and train it again: tempkb linker train r --cut 2022-01-01 --preset demo .* --name tiny",
     ):
         link_mentions(store, "tiny", LinkRequest(), print)
 
@@ -386,20 +385,12 @@ def test_the_command_that_trains_a_linker_again_asks_for_the_same(store, taught,
         ("based", {"base": str(base), "settings": f"{small},learning_rate=2.5e-05"}),
     ):
         train(store, name, **words)
-        command = command_of(known_linker(store.lake, name))
+        command = command_for(store, "linkers", name)
         assert typed(command) == linker_request(name, {**WORDS, **words}), command
-        assert (" --name " in command) == (not name.startswith("r-"))
-
-
-def test_the_command_of_a_linker_of_seed_zero_trains_no_other_one():
-    row = {"linker": "zero", "kind": "bi-encoder", "release": "r", "cut": "2022-01-01", "seed": 0, "base": None}
-    row |= {"preset": "another one", "recipe": "{}", "trained_from": None}
-    assert " --seed 0 " in command_of(row)
 
 
 def test_an_added_linker_is_added_again_from_where_it_was():
     row = {"linker": "zero", "kind": "sentence-encoder", "checkpoint": "/a b/c", "hub_revision": None}
-    assert command_of(row) == "tempkb linker add zero '/a b/c'"
     assert mend_in_words(row).endswith(" are now: tempkb linker add zero FOLDER")
     of_hub = {**row, "checkpoint": "x/y", "hub_revision": "0a1b"}
     assert mend_in_words(of_hub) == "Fetch them again: tempkb linker add zero x/y --revision 0a1b"
@@ -420,7 +411,7 @@ def test_the_lost_row_of_a_linker_is_written_again_by_the_command_that_is_named(
     assert known_linker(store.lake, "tiny") == row
     assert len(taught) == 1
     # What is not known is left to who types it.
-    shutil.rmtree(store.home.linkers / "tiny")
+    (store.home.linkers / "tiny.json").unlink()
     told = command_for(store, "linkers", "tiny")
     assert "linker add tiny CHECKPOINT, or" in told
     assert told.endswith("linker train RELEASE --cut DATE --preset PRESET --name tiny")
@@ -435,9 +426,16 @@ def flip_weights(folder):
 
 
 SPOILED = (
-    (flip_weights, r"found weights_sha256 \w+… in {0} \(.*document_0_Transformer/model.safetensors\); expected"),
-    (lambda folder: (folder / "modules.json").unlink(), "found no {0}/modules.json; expected the files of its"),
-    (lambda folder: (folder / "document_1_Pooling/config.json").unlink(), r"found config_sha256 \w+… in {0}"),
+    (
+        flip_weights,
+        r"expected in {0} the files to which its name is bound \(weights_sha256 \w+\), found \w+ \(.*"
+        r"document_0_Transformer/model.safetensors.*\)",
+    ),
+    (lambda folder: (folder / "modules.json").unlink(), "{0} is no encoder of sentences: expected modules.json of"),
+    (
+        lambda folder: (folder / "document_1_Pooling/config.json").unlink(),
+        r"expected in {0} the files to which its name is bound \(config_sha256 \w+\), found \w+ \(.*",
+    ),
     (lambda folder: (folder / "query_0_Transformer/model.safetensors").unlink(), "{0} has no weights; expected"),
     (shutil.rmtree, "found no {0}; expected the files of its checkpoint"),
 )
@@ -458,7 +456,7 @@ def test_a_damaged_checkpoint_is_verified_like_all_else(store, taught, capsys, t
             print_verification(["linkers"], "")
         line, total = capsys.readouterr().out.splitlines()
         assert (end.value.code, total[:13]) == (1, "1 fault found")
-        assert re.match(f"linker tiny: {found.format(re.escape(str(folder)))}", line)
+        assert re.match(f"linker 'tiny': {found.format(re.escape(str(folder)))}", line)
         commands = line.partition(" and train it again: ")[2].split(" && ")
         assert commands[0] == f"{home}{program()} linker rm tiny"
         assert typed(commands[1].removeprefix(home)) == linker_request("tiny", WORDS)
@@ -476,4 +474,4 @@ def test_what_is_no_name_of_a_linker_is_not_removed(store, taught):
     for name in ("..", ".", "../models", "tiny/../tiny"):
         with pytest.raises(SettingsError, match="no such linker; there: tiny"):
             of_linker(store, name)
-    assert of_linker(store, "tiny").paths == [store.home.path / "linkers" / "tiny"]
+    assert of_linker(store, "tiny").paths == [store.home.linkers / "tiny.json", store.home.linkers / "tiny"]

@@ -7,8 +7,10 @@ import pyarrow as pa
 import pytest
 
 from tempkb.errors import SettingsError
+from tempkb.linking.answering import nil_of
 from tempkb.linking.known import known_linker
-from tempkb.linking.nil import Nil, kept_of, nil_of, p_values, threshold_of, write_nil_thresholds
+from tempkb.linking.nil import Nil, kept_of, p_values, threshold_of
+from tempkb.linking.scoring import write_nil_thresholds
 from tempkb.linking.tables import LINKING_SCORES, NIL_THRESHOLDS, scores_partition
 from tempkb.store.drafts import Provenance
 from tempkb_tests.linking.small_home import A, B, full, hand_made_linker, small_home
@@ -94,8 +96,8 @@ def test_a_threshold_is_chosen_on_validation_mentions_alone_in_pools_since_the_t
 
 
 def written(store, row):
-    version = write_nil_thresholds(store, row)
-    return store.read(NIL_THRESHOLDS.name, linker=row["linker"]).to_pylist() if version.rows else []
+    write_nil_thresholds(store, row["linker"], print)
+    return store.read(NIL_THRESHOLDS.name, linker=row["linker"]).to_pylist()
 
 
 def test_a_linker_that_cannot_tell_has_no_threshold(store):
@@ -118,7 +120,8 @@ def test_a_linker_that_cannot_tell_has_no_threshold(store):
 
 def test_without_such_mentions_it_is_said_what_to_type(store, monkeypatch):
     row = known_linker(store.lake, "prior")
-    assert write_nil_thresholds(store, row) is None
+    assert written(store, row) == []
+    assert store.lake.partitions(NIL_THRESHOLDS.name) == []
     why = (
         "prior has linked no validation mentions with and without an entity among the candidates of an earlier "
         "snapshot; link some: tempkb linker score prior --release r --pool 2022-01-01 --subset validation"

@@ -54,8 +54,9 @@ def test_candidates_without_a_release_share_the_vectors_of_releases(store, monke
     # Two pages have one title and one text, which is encoded once for both.
     path = described(tmp_path, {70: ("Mole", "A mole."), 9: port, 30: ("Mole", "A mole.")})
     wanted = Candidates(B, (path,))
-    savings = encode_missing(store, row, [wanted], LinkRequest(), print)
-    assert (savings.n_texts, savings.n_distinct, savings.n_encoded, savings.by_cut) == (3, 2, 1, {B: 1})
+    said = []
+    assert encode_missing(store, row, [wanted], LinkRequest(), said.append) == {B: 1}
+    assert said[-1] == "hand: 3 candidates of 1 snapshot have 2 distinct texts, of which 1 were encoded"
     assert encoder.n_entities == 4
     pages, found = vectors_of(store, row, wanted, tmp_path)
     assert pages.tolist() == [9, 30, 70]
@@ -167,8 +168,8 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatc
         )
         wanted = [of_release(store, "r", A), of_release(store, "r", B)]
         vectors._loaded.cache_clear()
-        savings = encode_missing(store, row_of(store, "tiny"), wanted, LinkRequest(device="cpu"), print)
-        assert savings.n_encoded == 5
+        encoded = encode_missing(store, row_of(store, "tiny"), wanted, LinkRequest(device="cpu"), print)
+        assert sum(encoded.values()) == 5
         found[workers] = {
             (one.partition, path.name): path.read_bytes()
             for one in store.lake.versions(ENTITY_VECTORS.name)

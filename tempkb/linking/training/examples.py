@@ -14,8 +14,9 @@ from tempkb.benchmarks.register import partition_of, release_version
 from tempkb.errors import ModelError, SettingsError
 from tempkb.linking.asked import FIRST, linkable_of
 from tempkb.linking.inputs import EntityText, MentionText
-from tempkb.linking.mending import command_of
-from tempkb.linking.tables import LINKERS
+from tempkb.linking.known import words_of
+from tempkb.linking.requests import command_of
+from tempkb.linking.steps import is_trained_on_present, present_mentions
 from tempkb.linking.training.lessons import Example, digest_of_examples
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
@@ -31,9 +32,9 @@ def mentions_of(store: Store, linker: str, release: str, cut: date) -> Version:
     Raises:
         SettingsError: there is none.
     """
-    table = linkable_of(store.home, release).mentions
-    version = release_version(store, table, release, partition_of(release, cut))
+    version = present_mentions(store, release, cut)
     if version is None:
+        table = linkable_of(store.home, release).mentions
         there = [key.rpartition(".") for key in store.lake.partitions(table.name)]
         built = ", ".join(f"{name} at {day}" for name, _, day in there) or "none"
         raise SettingsError(
@@ -81,21 +82,19 @@ def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) ->
     Raises:
         ModelError: its release was removed, and another one has its name.
     """
-    release, cut = row["release"], row["cut"]
-    version = store.lake.current(LINKERS.name, row["linker"])
-    trained_on = version.inputs if version is not None else {}
-    mentions = release_version(store, linkable_of(store.home, release).mentions, release, partition_of(release, cut))
-    if mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version:
+    if is_trained_on_present(store, row):
         return
+    release, cut = row["release"], row["cut"]
     # Equal mentions that were written by another version of a library are the same examples.
-    if mentions is not None:
+    if present_mentions(store, release, cut) is not None:
         train, validation = read_examples(store, row["linker"], release, cut, folder)
         if digest_of_examples([*train, *validation]) == json.loads(row["trained_from"])["examples_sha256"]:
             return
+    again = command_of(row["linker"], words_of(row))
     raise ModelError(
         f"linker {row['linker']!r}: was trained on mentions at {cut} of an earlier release named {release}, and may "
         "have learnt from those that are tested in the present one. Remove it: "
-        f"tempkb linker rm {row['linker']}, and train it again: {command_of(row)}"
+        f"tempkb linker rm {row['linker']}, and train it again: {again}"
     )
 
 
