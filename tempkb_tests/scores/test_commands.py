@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tempkb.store.lake import Lake
 from tempkb_tests.conftest import run_script, run_tempkb
 from tempkb_tests.models.test_checkpoints import config_with
 
@@ -53,7 +54,7 @@ def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, 
 
     removed = run_tempkb(home, "model", "rm", "gpt2", "--yes").stdout
     assert "prompt_scores" in removed
-    assert not list((home / "lake" / "prompt_scores").glob("*/CURRENT"))
+    assert Lake(home / "lake").partitions("prompt_scores") == []
 
 
 @pytest.mark.slow
