@@ -12,6 +12,8 @@ from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
+from tempkb.engine.steps import Look
+from tempkb.linking.steps import SCORES, STEPS
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP, scores_partition
 from tempkb.results.tables import LINKING_SUMS
 from tempkb.store.drafts import Provenance
@@ -63,4 +65,5 @@ def add_scores(store, name, model_cut, pool="own"):
             row |= {"model_cut": model_cut, "rank": rank, "gold_is_candidate": True, "n_candidates": 400, "n_tied": 0}
             rows.append({**row, "top_page_ids": top, "top_scores": [0.0] * len(top), "top_similarity": 0.1})
         table = pa.Table.from_pylist(rows, LINKING_SCORES.schema)
-        store.write(LINKING_SCORES, scores_partition(name, "r", str(cut), pool), [table], Provenance())
+        key = scores_partition(name, "r", str(cut), pool)
+        store.write(LINKING_SCORES, key, [table], Look(store, STEPS).provenance(SCORES, LINKING_SCORES, key))

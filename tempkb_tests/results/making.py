@@ -3,7 +3,6 @@
 from tempkb.engine.steps import bring
 from tempkb.results.steps import STEPS
 from tempkb.results.tables import ALL
-from tempkb.rooms import steps
 
 
 def make(store, table):
@@ -14,6 +13,6 @@ def make(store, table):
 
 
 def brought_by(store, table):
-    """Bring a table of results, and return what `bring` did."""
+    """Bring a table of results, and return what `bring` did; tables of other rooms are current if they are whole."""
     (step,) = (one for one in STEPS if table in one.makes)
-    return bring(store, steps(), step, [ALL], lambda line: None)
+    return bring(store, STEPS, step, [ALL], lambda line: None)

@@ -10,6 +10,8 @@ from scipy.stats import t
 
 from tempkb.api import open_store
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_NEW_ENTITIES
+from tempkb.engine.steps import Look
+from tempkb.linking.steps import SCORES, STEPS
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
 from tempkb.results.linking_effect_reading import linking_effects, read_effects, shock_quarter
 from tempkb.results.linking_effects import (
@@ -208,7 +210,8 @@ def fill(store, seeds, lacking=()):
                     | {"top_page_ids": [page] if hit else [], "top_scores": [1.0] if hit else []}
                 )
         partition = scores_partition(name, "r", str(cut), "own")
-        store.write(LINKING_SCORES, partition, [pa.Table.from_pylist(rows, LINKING_SCORES.schema)], Provenance())
+        stamped = Look(store, STEPS).provenance(SCORES, LINKING_SCORES, partition)
+        store.write(LINKING_SCORES, partition, [pa.Table.from_pylist(rows, LINKING_SCORES.schema)], stamped)
 
 
 def test_a_home_says_what_its_linkers_show(store):

@@ -230,7 +230,7 @@ def test_what_is_printed_can_be_typed_in_its_order(asked, capsys):
     lines = capsys.readouterr().out.splitlines()
     found = [
         next(at for at, line in enumerate(lines) if line.startswith(said))
-        for said in (f"prompt_scores {lost}", "'early': ", f"knows {ALL}")
+        for said in ("'early': ", f"prompt_scores {lost}", f"knows {ALL}")
     ]
     assert found == sorted(found)
     print_status()

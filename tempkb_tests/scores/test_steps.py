@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.register import mark_built, release_names
 from tempkb.engine.steps import Look
 from tempkb.models.adding import add_model
 from tempkb.models.known import known_models
@@ -134,6 +135,8 @@ def changed(store, key, change):
     found = change(pa.parquet.read_table(held.places()[0]).to_pylist())
     table = pa.Table.from_pylist(found, store.tables[PROMPTS].schema)
     store.write(store.tables[PROMPTS], key, [table], Provenance())
+    for name in release_names(store.home):
+        mark_built(store, name)
 
 
 def test_of_a_release_that_has_grown_the_new_prompts_alone_are_scored(scored):

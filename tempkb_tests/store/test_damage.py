@@ -19,12 +19,13 @@ from tempkb.errors import StoredDamageError
 from tempkb.settings import load_home
 from tempkb.store import files, versions
 from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.files import write_summed
 from tempkb.store.locks import Patience
 from tempkb.store.opening import DamagedDatabaseError
 from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, View
-from tempkb.store.versions import DESCRIPTION, _last_line
+from tempkb.store.versions import DESCRIPTION
 from tempkb_tests.damage import cut_off, flip
 from tempkb_tests.killed import KilledError
 from tempkb_tests.store.ageing import let_a_day_go_by
@@ -162,8 +163,7 @@ def test_a_description_names_files_of_its_own_folder_only(store, name):
     # Its checksum is right, so that only the names tell.
     del said["sum"]
     said["files"][0]["name"] = name
-    body = json.dumps(said, indent=1).encode()
-    file_of(version, DESCRIPTION).write_bytes(body.removesuffix(b"\n}") + _last_line(body))
+    write_summed(file_of(version, DESCRIPTION), said)
     assert found(store) == [("north", DESCRIPTION)]
     assert store.lake.files("towns") == []
 
