@@ -19,8 +19,9 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.memory import view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.tables import Table
 from tempkb.store.versions import Version
+from tempkb.wikidata.steps import require_one_pass
 from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
 from tempkb.windows import Window, window_ending
 
@@ -72,7 +73,7 @@ def view_sources(store: Store, design: Design, connection: duckdb.DuckDBPyConnec
     if design.dump_id:
         for name, table in _OF_DUMP.items():
             _view(connection, sources, name, [_need(store, table, design.dump_id, f"dump {design.dump_id}")])
-        _refuse_mixture(store, design)
+        require_one_pass(store, _OF_DUMP.values(), design.dump_id)
         _refuse_future(connection, design)
     return sources
 
@@ -98,20 +99,6 @@ def _need(store: Store, table: Table, partition: str, where: str) -> Version:
     if version is None:
         raise ContractError(f"{table.name} of {where} is not built; build it first: tempkb build")
     return version
-
-
-def _refuse_mixture(store: Store, design: Design) -> None:
-    """Refuse tables of a dump from different passes, which a run that ended between two tables leaves."""
-    passes = set()
-    for table in _OF_DUMP.values():
-        rows = _need(store, table, design.dump_id, f"dump {design.dump_id}").side_rows(MANIFEST.name)
-        inputs = sorted((row["name"], row["sha256"]) for row in rows if row["role"] == "input")
-        passes.add((tuple(inputs), rows[0]["settings"] if rows else ""))
-    if len(passes) > 1:
-        raise ContractError(
-            f"dump {design.dump_id}: its tables are from two passes, since a run ended between them; read it again: "
-            "tempkb build"
-        )
 
 
 def _refuse_future(connection: duckdb.DuckDBPyConnection, design: Design) -> None:

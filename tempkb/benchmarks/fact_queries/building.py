@@ -4,7 +4,7 @@ A release is frozen: a partition that is built is never written again.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 
 import duckdb
@@ -26,8 +26,9 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.tables import Table
 from tempkb.store.versions import Version
+from tempkb.wikidata.steps import require_one_pass
 from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 
 Log = Callable[[str], None]
@@ -52,7 +53,7 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
         return built
     design = release.design
     versions = {name: _need(store, table, design.dump_id) for name, table in _SOURCES.items()}
-    _refuse_mixture(versions.values())
+    require_one_pass(store, _SOURCES.values(), design.dump_id)
     counted = _newest_popularity(store) if design.popularity == "inlinks" else {}
     provenance = Provenance(with_files(store, (*versions.values(), *counted.values())), design.to_json())
     with store.lake.staging() as folder, spilling_to(folder) as connection:
@@ -139,22 +140,6 @@ def _need(store: Store, table: Table, partition: str) -> Version:
             "release"
         )
     return version
-
-
-def _refuse_mixture(versions: Iterable[Version]) -> None:
-    """Refuse tables of a dump from different passes, which a run that was killed between two tables leaves."""
-    made = {
-        (row["settings"], row["name"], row["sha256"])
-        for version in versions
-        for row in version.side_rows(MANIFEST.name)
-        if row["role"] == "input"
-    }
-    settings, names = {one[0] for one in made}, {one[1] for one in made}
-    if len(settings) > 1 or len(made) > len(names):
-        raise ContractError(
-            "facts and wikidata_entities were read from different files or with different settings, since a run ended "
-            "between them; read the dump again: tempkb build"
-        )
 
 
 def _day_of(connection: duckdb.DuckDBPyConnection, design: Design) -> date:
