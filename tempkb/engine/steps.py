@@ -109,11 +109,10 @@ class Step:
         """Was a whole version made as it would be made now, is it complete, and is what it is made from current?"""
         if not self.is_complete(look.store, version):
             return False
-        sources = (
-            (one, held) for one in self.sources if not one.grows for held in one.versions(look.store, version.partition)
-        )
         return version.stamp == look.stamp(self, version.table, version.partition) and all(
-            one.grows or look.is_current(one.table.name, held.partition) for one, held in sources
+            one.grows or look.is_current(held.table, held.partition)
+            for one, versions in look.read(self, version.partition)
+            for held in versions
         )
 
 
@@ -141,6 +140,7 @@ class Look:
         self.store = store
         self.steps = {table.name: step for step in steps for table in step.makes}
         self._known: dict[tuple[str, str], bool] = {}
+        self._read: dict[tuple[str, str], list[tuple[Source, list[Version]]]] = {}
 
     def is_current(self, table: str, key: str) -> bool:
         """Is a partition whole, and as it would be made now?"""
@@ -157,6 +157,16 @@ class Look:
         every = self.store.lake.partitions(table) if keys is None else keys
         return [key for key in every if not self.is_current(table, key)]
 
+    def read(self, step: Step, key: str) -> list[tuple[Source, list[Version]]]:
+        """Return the versions that a key is made from, by source.
+
+        They are looked up once, so that a stamp is never that of a version which replaced what was read.
+        """
+        place = step.makes[0].name, key
+        if place not in self._read:
+            self._read[place] = [(one, one.versions(self.store, key)) for one in step.sources]
+        return self._read[place]
+
     def is_of_earlier_rules(self, version: Version) -> bool:
         """Does a version stand, though the code by which it was made is another one by now?"""
         is_present = version.is_of_present_code(self.store.tables[version.table])
@@ -166,16 +176,14 @@ class Look:
         """Return a digest of everything on which the rows of a partition depend, as it is now."""
         declared = self.store.tables[table]
         made_from = [
-            [one.view, held.partition, one.stamped(held)]
-            for one in step.sources
-            for held in one.versions(self.store, key)
+            [one.view, held.partition, one.stamped(held)] for one, versions in self.read(step, key) for held in versions
         ]
         said = [table, declared.code_version, dict(step.settings(self.store)), made_from]
         return hashlib.sha256(json.dumps(said, default=str, sort_keys=True).encode()).hexdigest()[:16]
 
     def provenance(self, step: Step, table: Table, key: str) -> Provenance:
         """Return what a partition is made from and with, and its stamp."""
-        held = [version for one in step.sources for version in one.versions(self.store, key)]
+        held = (version for _, versions in self.read(step, key) for version in versions)
         inputs = {f"{one.table} {one.partition}": one.version for one in held}
         return Provenance(inputs, step.settings(self.store), stamp=self.stamp(step, table.name, key))
 
@@ -238,8 +246,8 @@ def _make(look: Look, step: Step, key: str, connection: "duckdb.DuckDBPyConnecti
 
     began, (table,) = time.monotonic(), step.makes
     _refuse_absent(look, step, key)
-    for one in step.sources:
-        files = [path for version in one.versions(look.store, key) for path in version.paths()]
+    for one, versions in look.read(step, key):
+        files = [path for version in versions for path in version.paths()]
         view_files(connection, one.view, files, one.table.schema)
     provenance = look.provenance(step, table, key)
     work = Work(look.store, key, connection, log, provenance.inputs)
