@@ -51,7 +51,8 @@ def is_untouched(home):
         path
         for name in ("lake", "dumps/named")
         for path in (home / name).rglob("*")
-        if path.name == "CURRENT" or path.suffix == ".json"
+        if (path.name == "CURRENT" and not path.read_text("utf-8").startswith("- "))
+        or (path.suffix == ".json" and name != "lake")
     ]
     return left == [] and partitions_of(home) == []
 

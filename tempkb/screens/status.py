@@ -79,7 +79,7 @@ def _print_status(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -
         )
     )
     versions = {name: store.lake.versions(name) for name in store.tables}
-    look = Look(store, steps())
+    look, unlinked = Look(store, steps()), {window.key for window in unlinked_windows(store)}
     pending, others, obstacle = _published(store)
     rows = []
     for table in store.tables.values():
@@ -90,7 +90,7 @@ def _print_status(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -
                 len(built),
                 built[0] if built else "",
                 built[-1] if built else "",
-                len(look.stale(table.name, built)),
+                len({*look.stale(table.name, built), *(unlinked if table.name == STABLE_SNAPSHOTS.name else ())}),
                 sum(1 for name, _ in pending if name == table.name) if pending is not None else "unknown",
             )
         )
@@ -111,7 +111,7 @@ def _print_status(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -
             "with them; to remove them: tempkb gc"
         )
     _print_releases(store)
-    _print_stale(store, look, [one for some in versions.values() for one in some], dumps)
+    _print_stale(store, look, [one for some in versions.values() for one in some], unlinked, dumps)
     is_served = _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     read = {one.partition for name in (NAMESPACES.name, FACTS.name) for one in versions[name]}
     if home.dagster.exists() and (is_served or any(dump.dump_id not in read for dump in dumps)):
@@ -153,9 +153,10 @@ def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) 
     return bool(served)
 
 
-def _print_stale(store: Store, look: Look, versions: Sequence[Version], dumps: Sequence[Dump]) -> None:
+def _print_stale(
+    store: Store, look: Look, versions: Sequence[Version], unlinked: Collection[str], dumps: Sequence[Dump]
+) -> None:
     """Print which tables are stale, and which stand as earlier rules made them, by what is to be typed."""
-    unlinked = {window.key for window in unlinked_windows(store)}
     renewing: dict[str, Counter[str]] = {}
     for one in versions:
         if not look.is_current(one.table, one.partition):

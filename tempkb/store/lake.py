@@ -244,6 +244,9 @@ class Lake:
         with locked(self._swap_lock):
             record = digest_of(self.root.parent)
             version = replace(version, folder=folder, serial=_next_serial(folder.parent), record=record)
+            if not _is_built(folder.parent) and _pointer_in(folder.parent) is None:
+                # So that a kill leaves no first version to which nothing points; what is pointed to is made again.
+                _point(folder.parent, version.version)
             self._move_into_place(draft, version)
             _point(folder.parent, version.version)
         return version

@@ -11,7 +11,7 @@ import pyarrow as pa
 import torch
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import alone, mark_built
+from tempkb.benchmarks.register import alone, entry_if_any, mark_built
 from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
@@ -22,6 +22,7 @@ from tempkb.linking.tables import DIGESTS, LINKERS
 from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.parquet import read_parquet
+from tempkb.store.tables import Family
 
 A, B = date(2022, 1, 1), date(2023, 1, 1)
 PORT, GODDESS, ASSEMBLY, PIER = 1, 2, 3, 4
@@ -141,7 +142,11 @@ def write(store, table, partition, rows):
     rows = sorted(rows, key=lambda row: [row[name] for name in table.key])
     full = [dict.fromkeys(table.column_names()) | {"wiki": "testwiki"} | row for row in rows]
     full = [{name: row[name] for name in table.column_names()} for row in full]
-    return store.write(table, partition, [pa.Table.from_pylist(full, table.schema)], Provenance())
+    version = store.write(table, partition, [pa.Table.from_pylist(full, table.schema)], Provenance())
+    release = partition.partition(".")[0]
+    if table.family is Family.RELEASE and entry_if_any(store.home, release).built:
+        mark_built(store, release)
+    return version
 
 
 class HandMade:

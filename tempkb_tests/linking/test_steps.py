@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.engine.steps import Look
 from tempkb.linking import scoring, vectors
@@ -64,7 +63,6 @@ def change_mentions(store):
     """Write the mentions of B without that of the pier, as an extension or another plan may."""
     rows = [one for one in stored(store, TEMPEL_MENTIONS) if one["cut"] == B and one["target_page_id"] != PIER]
     write(store, TEMPEL_MENTIONS, f"r.{B}", rows)
-    mark_built(store, "r")
 
 
 def test_other_libraries_and_devices_make_nothing_stale(store, encoder, monkeypatch):

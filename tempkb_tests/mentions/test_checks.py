@@ -41,7 +41,7 @@ def spoil(store, table, partition, column, value):
     rows = pa.parquet.read_table(version.paths()[0])
     at = rows.schema.get_field_index(column)
     values = pa.array([*rows[column].to_pylist()[:-1], value], rows.schema.field(at).type)
-    made = Provenance(version.inputs, version.settings)
+    made = Provenance(version.inputs, version.settings, stamp=version.stamp)
     store.write(table, partition, [rows.set_column(at, rows.schema.field(at), values)], made)
 
 

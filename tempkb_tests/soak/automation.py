@@ -8,7 +8,6 @@ it is opened again. Prints a line for each trial, and ends with 1 if a home diff
 """
 
 import argparse
-import json
 import os
 import shutil
 import signal
@@ -164,10 +163,7 @@ class Platform:
 
 def lake_of(home: Path) -> homes.Told:
     """The current version of every partition of every table."""
-    pointers = sorted(home.glob("lake/*/*/CURRENT"))
-    return {
-        f"{one.parent.parent.name}/{one.parent.name}": json.loads(one.read_text("utf-8"))["version"] for one in pointers
-    }
+    return {f"{one['table']}/{one['partition']}": one["version"] for _, one in homes.versions(home)}
 
 
 def pids_of(session: int) -> list[int]:

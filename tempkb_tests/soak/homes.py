@@ -23,10 +23,9 @@ def describe(home: Path) -> Told:
 def half(home: Path) -> list[str]:
     """Name what is neither there nor absent: pointers to nothing, rows of DuckDB that are not those of their version."""
     found = []
-    for pointer in home.glob("lake/*/*/CURRENT"):
-        said = json.loads(pointer.read_text("utf-8"))
+    for folder, said in versions(home):
         for file in said["files"]:
-            path = pointer.parent / said["version"] / file["name"]
+            path = folder / file["name"]
             if not path.is_file() or _sha256(path) != file["sha256"]:
                 found.append(f"{said['table']} of {said['partition']}: {file['name']}")
     for path in home.glob("releases/*.json"):
@@ -39,7 +38,18 @@ def half(home: Path) -> list[str]:
 
 def partitions(home: Path) -> set[str]:
     """Partitions that stand, as `table/partition`."""
-    return {f"{one.parent.parent.name}/{one.parent.name}" for one in home.glob("lake/*/*/CURRENT")}
+    return {f"{one['table']}/{one['partition']}" for _, one in versions(home)}
+
+
+def versions(home: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the folder and the description of the version that each pointer names, by table and partition.
+
+    What a pointer names and is not there is lost, which counts as absent.
+    """
+    for pointer in sorted(home.glob("lake/*/*/CURRENT")):
+        described = pointer.parent / pointer.read_text("utf-8").partition(" ")[0] / "version.json"
+        if described.exists():
+            yield described.parent, json.loads(described.read_text("utf-8"))
 
 
 def copy(source: Path, target: Path) -> None:
@@ -63,14 +73,11 @@ def _linked(source: str, target: str) -> str:
 
 
 def _of_lake(home: Path) -> Iterator[tuple[str, str]]:
-    for pointer in sorted(home.glob("lake/*/*/CURRENT")):
-        said = json.loads(pointer.read_text("utf-8"))
-        folder = pointer.parent / said["version"]
+    for folder, said in versions(home):
         key = f"{said['table']} {said['partition']}"
         yield f"lake {key}", json.dumps([(one["name"], _sha256(folder / one["name"])) for one in said["files"]])
-        for side in ("exclusions", "manifest"):
-            path = folder / f"{side}.jsonl"
-            yield f"{side} {key}", path.read_text("utf-8") if path.exists() else ""
+        for side in ("exclusions", "inputs", "settings", "code", "fills", "filled_by", "stamp"):
+            yield f"{side} {key}", json.dumps(said[side])
 
 
 def _of_files(home: Path) -> Iterator[tuple[str, str]]:
