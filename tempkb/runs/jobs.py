@@ -10,6 +10,7 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,7 +116,7 @@ def run_job(
     elif keys:
         instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with progress.on_terminal(), os.fdopen(bear_mark(load_home().marks, run_id)):
+    with progress.on_terminal(), _bearing(run_id):
         result = defs.resolve_job_def(job_name).execute_in_process(
             instance=instance,
             run_config={**config, **quiet},
@@ -132,6 +133,17 @@ def run_job(
     summary.failures += list(_failures(result))
     summary.is_held |= any(event.is_step_failure and _is_held(event) for event in result.all_events)
     summary.notes += list(dict.fromkeys(_notes(result)))
+
+
+@contextmanager
+def _bearing(run_id: str) -> Iterator[None]:
+    """Bear the mark of a run; only a kill leaves it."""
+    marks = load_home().marks
+    with os.fdopen(bear_mark(marks, run_id)):
+        try:
+            yield
+        finally:
+            (marks / run_id).unlink(missing_ok=True)
 
 
 def _typed() -> dict[str, str]:
