@@ -33,7 +33,7 @@ from tempkb.wording import counted
 
 
 def build(request: Request) -> Summary:
-    """Build what is asked for, in the order of the data; what is found damaged is set aside and built again.
+    """Build what is asked for, in the order of the data; what is found damaged is built again.
 
     Raises:
         SettingsError: an asset, window or setting is unknown or does not fit.
