@@ -9,18 +9,19 @@ from functools import partial
 import dagster as dg
 
 from tempkb import automation
-from tempkb.benchmarks.assets import assets_of_benchmark, partitions_of_benchmark
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.checks import checks_of_benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.tasks import tasks_of
 from tempkb.checks import check_of
+from tempkb.engine.assets import asset_of
 from tempkb.partitions import partitions_of
 from tempkb.room import Room
-from tempkb.rooms import ROOMS, TABLES, VIEWS
+from tempkb.rooms import ROOMS, TABLES, VIEWS, steps
 from tempkb.settings import Home, load_home
 from tempkb.store.assets import with_columns
 from tempkb.store.resource import store_resource
-from tempkb.store.tables import Family, by_name
+from tempkb.store.tables import Family, Table, by_name
 from tempkb.wikidata.scope import settings_mark
 
 _DECLARED = by_name(TABLES)
@@ -51,7 +52,7 @@ def build_definitions(home: Home) -> dg.Definitions:
 
 def assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
     """Return the assets of a room for a home: with their partitions, and with all that follows from their tables."""
-    made = [one for one in dg.load_assets_from_modules(room.loaded()) if isinstance(one, dg.AssetsDefinition)]
+    made = [asset_of(task, steps(), partial(_keys_of, BENCHMARKS)) for task in room.tasks()]
     partitions = partitions_of(home.settings)
     return dg.map_asset_specs(partial(_completed, group=room.name, home=home, partitions=partitions), made)
 
@@ -64,17 +65,16 @@ def checks_of(room: Room, home: Home) -> list[dg.AssetChecksDefinition]:
 
 def benchmark_assets(benchmark: Benchmark, home: Home) -> Sequence[dg.AssetsDefinition]:
     """Return the assets of a benchmark for a home; their partitions are the benchmark's releases."""
-    partitions = {Family.RELEASE: partitions_of_benchmark(benchmark)}
+    partitions = {Family.RELEASE: dg.DynamicPartitionsDefinition(name=benchmark.partition_set)}
     completed = partial(_completed, group=benchmark.name, home=home, partitions=partitions)
-    return dg.map_asset_specs(completed, assets_of_benchmark(benchmark))
+    made = [asset_of(task, (), partial(_keys_of, [benchmark])) for task in tasks_of(benchmark)]
+    return dg.map_asset_specs(completed, made)
 
 
-def sources_of(table: str) -> list[str]:
-    """Return the tables that a table is made from, in the order of the data."""
-    graph = defs.resolve_asset_graph()
-    keys = [key for key in graph.get_all_asset_keys() if key.path[-1] == table]
-    parents = {parent.path[-1] for key in keys for parent in graph.get(key).parent_keys}
-    return [name for name in _DECLARED if name in parents]
+def _keys_of(benchmarks: Sequence[Benchmark], table: Table) -> list[dg.AssetKey]:
+    """The keys of the assets of a table: some benchmarks have one of their own of a table that they share."""
+    shared = [dg.AssetKey(one.key_of(table)) for one in benchmarks if table in one.shared]
+    return shared or [dg.AssetKey(table.name)]
 
 
 def _completed(

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from tempkb.store.tables import Table, View
 
 if TYPE_CHECKING:
     # Brings DuckDB and Arrow, which who only asks for help needs as little.
-    from tempkb.engine.steps import Step
+    from tempkb.engine.tasks import Task
     from tempkb.store.promises import Promise
 
 
@@ -21,27 +20,21 @@ class Room:
         name: also the group of its assets in Dagster.
         tables: in the order of the data.
         views: named questions to tables of this room and of those before it.
-        modules: dotted names of the modules that define its assets.
         promises: dotted names of the modules that declare `PROMISES`, of which its checks are made.
-        steps: dotted name of the module that declares `STEPS`, how its tables are made.
+        steps: dotted name of the module that declares `TASKS`, how its tables are made.
     """
 
     name: str
     tables: tuple[Table, ...]
     views: tuple[View, ...] = ()
-    modules: tuple[str, ...] = ()
     promises: tuple[str, ...] = ()
     steps: str = ""
-
-    def loaded(self) -> list[ModuleType]:
-        """Import the modules of assets."""
-        return [import_module(name) for name in self.modules]
 
     def promised(self) -> "list[Promise]":
         """Import what the tables of the room promise to one another."""
         return [promise for name in self.promises for promise in import_module(name).PROMISES]
 
-    def stepped(self) -> "tuple[Step, ...]":
-        """Import how the tables of the room are made."""
-        found: tuple[Step, ...] = import_module(self.steps).STEPS if self.steps else ()
+    def tasks(self) -> "tuple[Task, ...]":
+        """Import what makes the tables of the room."""
+        found: tuple[Task, ...] = import_module(self.steps).TASKS if self.steps else ()
         return found

@@ -20,6 +20,7 @@ from tempkb.wikidata.room import ROOM as WIKIDATA
 
 if TYPE_CHECKING:
     from tempkb.engine.steps import Step
+    from tempkb.engine.tasks import Task
 
 ROOMS = (
     DUMPS,
@@ -36,9 +37,14 @@ ROOMS = (
 )
 
 
+def tasks() -> "list[Task]":
+    """Return what makes the tables of all rooms but those of the benchmarks."""
+    return [task for room in ROOMS for task in room.tasks()]
+
+
 def steps() -> "tuple[Step, ...]":
-    """Return how all tables are made, as far as steps make them."""
-    return tuple(step for room in ROOMS for step in room.stepped())
+    """Return how the tables of all rooms but those of the benchmarks are made."""
+    return tuple(step for task in tasks() for step in task.steps)
 
 
 TABLES = tuple(table for room in ROOMS for table in room.tables)

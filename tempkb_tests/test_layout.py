@@ -58,12 +58,12 @@ RANKS = {
     "scores.checking": 8.3,
     "generations": 8.051,
     "generations.checking": 8.31,
-    "generations.assets": 8.41,
-    "scores.assets": 8.4,
+    "generations.making": 8.41,
+    "scores.making": 8.4,
     "results.reading": 8.3,
     "results.tabling": 8.35,
     "results.steps": 8.38,
-    "results.assets": 8.4,
+    "results.showing": 8.4,
     "planning": 8.5,
     "removal": 8.6,
     "dagster_storage": 8.65,
@@ -71,6 +71,7 @@ RANKS = {
     "demo": 9,
     "demo.models": 8.36,
     "automation": 9,
+    "engine.assets": 9,
     "definitions": 10,
     "runs": 11,
     "screens": 12,
@@ -91,7 +92,7 @@ MAY_IMPORT_DAGSTER = {
 
 # What benchmarks share; each of the others is a benchmark of its own.
 SHARED_BY_BENCHMARKS = {
-    "assets",
+    "tasks",
     "benchmark",
     "chance",
     "checks",
@@ -115,7 +116,6 @@ SHARED_BY_BENCHMARKS = {
     "samples",
     "source_files",
     "sources",
-    "withdrawal",
     "fact_queries",
 }
 

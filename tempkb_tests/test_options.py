@@ -103,17 +103,16 @@ def test_every_option_of_a_request_is_one_of_its_command(request_type, command, 
 
 
 def test_every_option_of_a_request_is_a_field_of_its_run():
-    from tempkb.linking.assets import link, linkers
-    from tempkb.models.assets import models
-    from tempkb.scores.assets import prompt_scores
+    from tempkb.definitions import defs
 
-    for asset, *requests in (
-        (prompt_scores, ScoreRequest),
-        (link, LinkRequest),
-        (linkers, TrainRequest, AddRequest),
-        (models, ModelRequest),
+    steps = {asset.op.name: asset.op for asset in defs.assets}
+    for step, *requests in (
+        ("prompt_scores", ScoreRequest),
+        ("link", LinkRequest),
+        ("linkers", TrainRequest, AddRequest),
+        ("models", ModelRequest),
     ):
-        told = {name: field.description for name, field in asset.op.config_schema.config_type.fields.items()}
+        told = {name: field.description for name, field in steps[step].config_schema.config_type.fields.items()}
         assert told == {one.name: one.meaning for request in requests for one in options_of(request).values()}
 
 

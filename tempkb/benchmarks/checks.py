@@ -4,7 +4,6 @@ from functools import partial
 
 import dagster as dg
 
-from tempkb.benchmarks.assets import partitions_of_benchmark
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.promises import Promise, broken
 from tempkb.benchmarks.register import is_registered, releases_of
@@ -15,7 +14,7 @@ from tempkb.store.store import Store
 
 def checks_of_benchmark(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
     """Return the asset checks of a benchmark, one for each promise of its steps."""
-    partitions = partitions_of_benchmark(benchmark)
+    partitions = dg.DynamicPartitionsDefinition(name=benchmark.partition_set)
     return [
         check_of(promise, partitions, dg.AssetKey(benchmark.key_of(promise.about)), partial(judged, benchmark, promise))
         for step in benchmark.loaded().steps

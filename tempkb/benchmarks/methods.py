@@ -7,43 +7,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyarrow as pa
-
 from tempkb.benchmarks.card import Card
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import Config
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import AnyRelease, Design
+from tempkb.engine.tasks import Shows
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 
 Log = Callable[[str], None]
 Options = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """Markdown that the UI shows of a table."""
-
-    markdown: str
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows that the UI shows of a table.
-
-    Attributes:
-        table: few rows, all of which are shown.
-        cell: number of characters after which a cell is cut; None as in the UI's other tables.
-    """
-
-    table: pa.Table
-    cell: int | None = None
-
-
-Shown = Picture | Rows | str | int | float | bool
 
 
 @dataclass
@@ -72,7 +48,6 @@ class Made:
 
 
 Versions = Mapping[str, Sequence[Version]]
-Shows = Mapping[str, Mapping[str, Shown]]
 
 
 def _nothing(_store: Store, _release: Any, _versions: Versions) -> Shows:

@@ -5,9 +5,10 @@ from typing import Any
 
 import duckdb
 
-from tempkb.benchmarks.methods import Rows, Shows, Versions
+from tempkb.benchmarks.methods import Versions
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.samples import Sample
+from tempkb.engine.tasks import Rows, Shows
 from tempkb.prompts import Prompt
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store

@@ -3,10 +3,4 @@
 from tempkb.linking.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room(
-    "linking",
-    TABLES,
-    modules=("tempkb.linking.assets",),
-    promises=("tempkb.linking.checking",),
-    steps="tempkb.linking.steps",
-)
+ROOM = Room("linking", TABLES, (), ("tempkb.linking.checking",), "tempkb.linking.steps")

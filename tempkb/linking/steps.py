@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL, fixed_size
 from tempkb.benchmarks.register import partition_of, release_version
 from tempkb.engine.steps import Look, Source, Standing, Step, Work
+from tempkb.engine.tasks import Task, said_in
 from tempkb.linking.asked import LINKED, linkable_of, snapshots_of
 from tempkb.linking.known import known_linker
+from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest
 from tempkb.linking.tables import (
     BASELINES,
     ENTITY_VECTORS,
@@ -155,4 +157,25 @@ SCORES = Step(
 )
 # Scores of other releases may be stale, without which the thresholds are as they are.
 NIL = Step((NIL_THRESHOLDS,), (_LINKER, Source(LINKING_SCORES, telling_scores, grows=True)), _thresholds)
-STEPS = (Standing((LINKERS,)), Standing((ENTITY_VECTORS,)), SCORES, NIL)
+_LINKERS = Standing((LINKERS,), (*_of_each("mentions", _mentions), *_of_each("texts", _mentions)))
+_VECTORS = Standing((ENTITY_VECTORS,), (_LINKER, *_of_each("texts", _mentions)))
+STEPS = (_LINKERS, _VECTORS, SCORES, NIL)
+TASKS = (
+    Task(
+        "linkers",
+        (_LINKERS,),
+        "linking.making.linkers",
+        how="A run for a new partition says in its configuration what it is trained on, or names a checkpoint; a run "
+        "that was killed is continued by the next one. Baselines have no row.",
+        options=said_in(TrainRequest, AddRequest),
+    ),
+    Task(
+        "link",
+        (_VECTORS, SCORES, NIL),
+        "linking.making.link",
+        how="A run links the mentions of all releases, or of those that its configuration names; what is there already "
+        "is not computed again.",
+        options=said_in(LinkRequest),
+        is_skippable=True,
+    ),
+)

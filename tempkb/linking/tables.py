@@ -4,11 +4,8 @@ from collections.abc import Iterable
 
 from tempkb.dumps.tables import WIKI
 from tempkb.store.lake import RESUMABLE
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import SEPARATOR, Column, Family, Rule, Table
 from tempkb.store.types import BINARY, BOOL, DATE, FLOAT64, INT32, INT64, STRING, list_of
-
-SEPARATOR = "--"
-"""Between the parts of the names of partitions. Names of linkers do not contain it."""
 
 KINDS = ("bi-encoder", "sentence-encoder", "bm25", "prior")
 """What links: a bi-encoder trained by tempkb; any other encoder of sentences; BM25; the mention prior."""

@@ -37,7 +37,7 @@ from tempkb.linking.candidates import (
 )
 from tempkb.linking.requests import LinkRequest
 from tempkb.linking.steps import vectors_of_linker
-from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, SEPARATOR, drafts_of, vectors_partition
+from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, drafts_of, vectors_partition
 from tempkb.models.devices import usable_device
 from tempkb.store.drafts import Provenance
 from tempkb.store.files import sync
@@ -46,6 +46,7 @@ from tempkb.store.owned import remove_tree
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
+from tempkb.store.tables import SEPARATOR
 from tempkb.wording import counted
 
 if TYPE_CHECKING:

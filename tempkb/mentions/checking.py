@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tempkb.engine.tasks import WRITTEN
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.store.promises import Promise, Subject, no_empty_window_between
 from tempkb.store.store import Store, read_files
@@ -60,7 +61,7 @@ def _misplaced(store: Store, subject: Subject) -> Iterator[tuple[int, int, str]]
 
     Texts are partitioned by quarter, so the windows of a run do not say which quarters it has written.
     """
-    return misplaced_surfaces(store, subject.facts.get("quarters", store.lake.partitions(PAGE_LINKS.name)))
+    return misplaced_surfaces(store, subject.facts.get(WRITTEN, store.lake.partitions(PAGE_LINKS.name)))
 
 
 PROMISES = (

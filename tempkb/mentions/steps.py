@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tempkb.engine.steps import Log, Look, Source, Step, Work
+from tempkb.engine.tasks import Task
 from tempkb.mentions.tables import (
     CLEANER_VERSION,
     ENTITY_POPULARITY,
@@ -91,3 +92,8 @@ BY_WINDOW = (
 """The steps of a window, in the order of the data."""
 
 STEPS = (CLEAN, *BY_WINDOW)
+TASKS = (
+    # Of every quarter, whichever windows a run names.
+    Task("clean_texts", (CLEAN,), keys=lambda store: store.lake.partitions(PAGE_WIKITEXTS.name)),
+    *(Task(step.makes[0].name, (step,)) for step in BY_WINDOW),
+)

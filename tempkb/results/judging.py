@@ -18,12 +18,12 @@ from tempkb.models.tables import MODELS
 from tempkb.prompts import QUESTION_ID
 from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.results.tables import ALL
-from tempkb.scores.tables import PROMPT_SCORES, SEPARATOR, model_of
+from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.store.memory import view_files
 from tempkb.store.merge import union_by_key
 from tempkb.store.quoting import literal
 from tempkb.store.store import read_files
-from tempkb.store.tables import Table
+from tempkb.store.tables import SEPARATOR, Table
 from tempkb.store.versions import Version
 
 if TYPE_CHECKING:

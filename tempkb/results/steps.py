@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.engine.steps import Log, Look, Source, Step, Work
+from tempkb.engine.tasks import Task
 from tempkb.generations.tables import GENERATIONS
 from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
@@ -144,4 +145,20 @@ STEPS = (
         partial(_judged, JUDGED_ANSWERS),
     ),
     Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *_ASKED), partial(_judged, JUDGED_CHANGES)),
+)
+_SHOWN = {
+    KNOWLEDGE: "knowledge",
+    tables.DEMO_EFFECT: "contrasts",
+    tables.LINKING_EFFECTS: "contrasts",
+    tables.FACT_DELAYS: "delays",
+    JUDGED_CHANGES: "judged",
+}
+TASKS = tuple(
+    Task(
+        step.makes[0].name,
+        (step,),
+        keys=lambda _store: (ALL,),
+        shown=f"results.showing.{_SHOWN[step.makes[0]]}" if step.makes[0] in _SHOWN else "",
+    )
+    for step in STEPS
 )

@@ -18,6 +18,7 @@ import click
 
 from tempkb.api import open_store
 from tempkb.engine import progress
+from tempkb.engine.tasks import NOTES
 from tempkb.errors import StoredDamageError
 from tempkb.failures import innermost
 from tempkb.instance import dagster_at, end_dead_runs, runs_going_on
@@ -276,22 +277,8 @@ def _failures(result: Any) -> Iterator[str]:
 
 
 def _notes(result: Any) -> Iterator[str]:
-    """What the run's materialisations say that a person should know."""
+    """What a person should know of the run."""
     for event in result.all_events:
-        if not event.is_step_materialization:
-            continue
-        made = event.step_materialization_data.materialization
-        facts = {key: value.value for key, value in made.metadata.items()}
-        kept = "entity" if made.asset_key.to_user_string() == "facts" else "page"
-        if "warning" in facts:
-            yield str(facts["warning"])
-        for name, where in (facts.get("damaged_files") or {}).items():
-            yield f"{name} is damaged: {where}. Every complete {kept} that could be read was kept."
-        if made.asset_key.to_user_string() != "stable_snapshots":
-            continue
-        if "kept" in facts:
-            yield f"window {made.partition} stays as it is: {facts['kept']}"
-        changes = {key.removeprefix("rebuild/"): n for key, n in facts.items() if key.startswith("rebuild/")}
-        if any(changes.values()):
-            said = ", ".join(f"{n} {what}" for what, n in changes.items())
-            yield f"window {made.partition} was rebuilt; pages by what changed: {said} (table rebuild_changes)"
+        if event.is_step_materialization:
+            made = event.step_materialization_data.materialization
+            yield from made.metadata[NOTES].value if NOTES in made.metadata else ()

@@ -8,11 +8,12 @@ from tempkb.models.known import known_models
 from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.selecting import wanted
 from tempkb.scores.steps import other_files
-from tempkb.scores.tables import PROMPT_SCORES, SEPARATOR, is_imported, model_of, partition_of
+from tempkb.scores.tables import PROMPT_SCORES, is_imported, model_of, partition_of
 from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
+from tempkb.store.tables import SEPARATOR
 from tempkb.store.versions import Version
 
 # Rounding may lift the logarithm of a probability near one a little above zero.

@@ -26,11 +26,12 @@ from tempkb.scores.requests import AskRequest, words_for
 from tempkb.scores.selecting import Source, Wanted, wanted
 from tempkb.scores.shards import Shards
 from tempkb.scores.steps import Row, other_files, partition_for
-from tempkb.scores.tables import SEPARATOR, drafts_of
+from tempkb.scores.tables import drafts_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.owned import real_folders
 from tempkb.store.said import note_asked
 from tempkb.store.store import Store
+from tempkb.store.tables import SEPARATOR
 
 if TYPE_CHECKING:
     from tempkb.models.loading import LoadedModel

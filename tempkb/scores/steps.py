@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.engine.steps import Standing
-from tempkb.models.tables import DIGESTS
-from tempkb.scores.kinds import Kind
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.engine.steps import Source, Standing
+from tempkb.engine.tasks import Task, said_in
+from tempkb.models.tables import DIGESTS, MODELS
+from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.requests import AskRequest
 from tempkb.scores.selecting import Wanted, wanted
 from tempkb.scores.tables import PROMPT_SCORES, drafts_of, partition_of
@@ -19,7 +21,13 @@ from tempkb.store.versions import Version
 Row = Mapping[str, Any]
 
 
-STEPS = (Standing((PROMPT_SCORES,)),)
+HOW = (
+    "A run asks what has no answer yet of the prompts of all releases, or of those that its configuration names. A run "
+    "that was killed is continued by the next one."
+)
+SOURCES = (Source(MODELS), *(Source(one.prompting.table) for one in BENCHMARKS if one.prompting is not None))
+STEPS = (Standing((PROMPT_SCORES,), SOURCES),)
+TASKS = (Task("prompt_scores", STEPS, "scores.making.prompt_scores", how=HOW, options=said_in(SCORES.request)),)
 
 
 def partition_for(row: Row, one: Wanted, request: AskRequest) -> str:

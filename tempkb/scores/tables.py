@@ -1,12 +1,10 @@
 """The table of scores: what a model gives for a prompt, once for all releases that have it."""
 
 from tempkb.store.lake import RESUMABLE
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import SEPARATOR, Column, Family, Rule, Table
 from tempkb.store.types import FLOAT64, INT32, INT64, STRING, list_of
 
 STATUSES = ("scored", "too_long", "not_alignable", "not_finite", "no_left_context")
-SEPARATOR = "--"
-"""Between a model and a scorer in the name of a partition; names of models do not contain it."""
 IMPORTED = ".lm_eval"
 """How names of scorers and decoders end whose answers lm-evaluation-harness gave, in place of a number type."""
 

@@ -18,11 +18,12 @@ from tempkb.results.tables import KNOWLEDGE, KNOWS
 from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.selecting import Source, Wanted, wanted
 from tempkb.scores.steps import partition_for
-from tempkb.scores.tables import SEPARATOR, STATUSES
+from tempkb.scores.tables import STATUSES
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.sql_estimates.aggregates import ALL
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
+from tempkb.store.tables import SEPARATOR
 from tempkb.wording import counted
 
 if TYPE_CHECKING:

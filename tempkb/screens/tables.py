@@ -5,10 +5,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tempkb.api import open_store
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import SettingsError
+from tempkb.rooms import TABLES, tasks
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.store.store import Store
-from tempkb.store.tables import SIDE_TABLES, Table, View, by_name
+from tempkb.store.tables import SIDE_TABLES, Family, Table, View, by_name
 from tempkb.wording import counted, shortened
 
 _WIDTH = 80  # columns of a list in a file or a pipe
@@ -101,13 +103,21 @@ def _facts(store: Store, declared: Table | View) -> Iterator[str]:
     if declared.name not in store.tables:
         yield "A table, written beside every other one"
         return
-    from tempkb.definitions import sources_of
-
     n_rows, form, n_partitions = _built(store, declared)
     share = "" if declared.partitioned_by == "nothing" else f", one per {declared.partitioned_by}"
     has = f"{counted(n_rows, 'row')} in {counted(n_partitions, 'partition')}" if n_partitions else "not built yet"
     yield f"{has}{share}; in DuckDB a {form}"
-    yield f"made from {', '.join(sources_of(declared.name)) or 'files'}"
+    yield f"made from {', '.join(_sources(declared)) or 'files'}"
+
+
+def _sources(table: Table) -> list[str]:
+    """The tables that a table is made from, in the order of the data."""
+    from tempkb.benchmarks.tasks import tasks_of
+
+    of_benchmarks = (task for one in BENCHMARKS if table.family is Family.RELEASE for task in tasks_of(one))
+    made = [step for task in (*tasks(), *of_benchmarks) for step in task.steps if table in step.makes]
+    names = {one.table.name for step in made for one in step.sources}
+    return [one.name for one in TABLES if one.name in names]
 
 
 def _meanings(store: Store, view: View) -> dict[str, str]:

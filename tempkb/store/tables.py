@@ -5,6 +5,7 @@ writing and the tables of rooms are elsewhere.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Persist = Literal["table", "view"]
+SEPARATOR = "--"
+"""Stands in the key of a partition between a model or linker, and what was done with it."""
+_CUT = re.compile(r"\.(?:\d{4}-\d\d-\d\d|future)$")
 
 
 class Family(Enum):
@@ -126,6 +130,20 @@ class Table:
         """SQL that returns no rows, with the table's columns."""
         columns = ", ".join(f"CAST(NULL AS {one.sql_type}) AS {identifier(one.name)}" for one in self.columns)
         return f"SELECT {columns} LIMIT 0"
+
+    def owner_of(self, key: str) -> str | None:
+        """Return the window, dump, release, model or linker to which a partition belongs.
+
+        Returns:
+            None for that of all results, and for a quarter, which belongs to several windows.
+        """
+        if self.family is Family.WINDOW:
+            return key if self.partitioned_by == "window" else None
+        if self.family in (Family.MODEL, Family.LINKER):
+            return key.partition(SEPARATOR)[0]
+        if self.family is Family.RELEASE and self.partitioned_by != "release":
+            return _CUT.sub("", key)
+        return None if self.family is Family.RESULT else key
 
     def column_names(self) -> list[str]:
         """Names of the columns in file order."""

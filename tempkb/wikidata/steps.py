@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.steps import Brought, Log, Look, Source, Standing, Step, Work, bring
+from tempkb.engine.tasks import Task
 from tempkb.errors import ContractError
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -69,6 +71,7 @@ def _late_edits(work: Work) -> "Iterator[pa.Table]":
 
 READ = Standing(
     (WIKIDATA_ENTITIES, FACTS, UNDATED_STATEMENTS, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES),
+    (Source(DUMP_FILES),),
     is_complete=_is_of_one_pass,
 )
 LATE = Step(
@@ -78,6 +81,7 @@ LATE = Step(
     lambda _store: {"provisional_days": PROVISIONAL_DAYS},
 )
 STEPS = (READ, LATE)
+TASKS = (Task("wikidata", STEPS, "wikidata.making.wikidata", is_skippable=True),)
 
 
 def bring_late_edits(store: Store, log: Log) -> Brought:

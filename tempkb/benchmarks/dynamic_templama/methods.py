@@ -41,13 +41,11 @@ from tempkb.benchmarks.methods import (
     Made,
     Methods,
     Options,
-    Picture,
-    Rows,
-    Shows,
     Step,
     Versions,
 )
 from tempkb.benchmarks.plots import plot_bars
+from tempkb.engine.tasks import Picture, Rows, Shows
 from tempkb.store.glance import glance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store

@@ -34,15 +34,13 @@ from tempkb.benchmarks.methods import (
     Made,
     Methods,
     Options,
-    Picture,
-    Rows,
-    Shows,
     Step,
     Versions,
 )
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.register import release_files
 from tempkb.benchmarks.sources import newest_cut, newest_wikidata
+from tempkb.engine.tasks import Picture, Rows, Shows
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.glance import glance

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tempkb.benchmarks.methods import Picture, Rows, Shown
 from tempkb.benchmarks.plots import plot_lines
+from tempkb.engine.tasks import Picture, Rows, Shown
 from tempkb.store.glance import glance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.versions import Version

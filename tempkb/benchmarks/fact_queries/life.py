@@ -14,10 +14,11 @@ from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.selection import NO_STATEMENT, NO_WORDING
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.methods import Built, Closing, Grid, Log, Made, Options, Shows, Step, Versions
+from tempkb.benchmarks.methods import Built, Closing, Grid, Log, Made, Options, Step, Versions
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.sources import newest_wikidata
+from tempkb.engine.tasks import Shows
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store

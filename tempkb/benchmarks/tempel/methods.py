@@ -15,9 +15,6 @@ from tempkb.benchmarks.methods import (
     Made,
     Methods,
     Options,
-    Picture,
-    Rows,
-    Shows,
     Step,
     Versions,
 )
@@ -41,6 +38,7 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
 )
+from tempkb.engine.tasks import Picture, Rows, Shows
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.parquet import read_parquet

@@ -1,0 +1,169 @@
+"""Tasks: what a command or a run of Dagster asks for at once. A task makes the tables of some steps, for some keys.
+
+No Dagster here: its assets and jobs follow from these declarations, and commands call the same functions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tempkb.engine.steps import Log, Step, bring
+from tempkb.options import Option, Words, options_of
+from tempkb.store.store import Store
+from tempkb.store.tables import Family, Table
+from tempkb.store.versions import Version
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tempkb.store.promises import Verdict
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Markdown that the UI shows of a table."""
+
+    markdown: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that the UI shows of a table.
+
+    Attributes:
+        table: few rows, all of which are shown.
+        cell: number of characters after which a cell is cut; None as in the UI's other tables.
+    """
+
+    table: "pa.Table"
+    cell: int | None = None
+
+
+Shown = Picture | Rows | Mapping[str, Any] | Sequence[str] | str | int | float | bool
+Shows = Mapping[str, Mapping[str, Shown]]
+"""What the UI shows, by table and label."""
+NOTES = "notes"
+"""Label of what a person should know of a run."""
+WRITTEN = "written"
+"""Label of the keys in the lake that a run has written, where they are not those of the run."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is asked of a task.
+
+    Attributes:
+        keys: windows, dumps, releases, or a model or linker.
+        words: how, by the names of the task's options.
+        tables: names of those that are wanted.
+        is_automatic: did no person ask?
+    """
+
+    store: Store
+    keys: Sequence[str]
+    log: Log
+    words: Mapping[str, Any] = field(default_factory=dict)
+    tables: frozenset[str] = frozenset()
+    is_automatic: bool = False
+
+    @property
+    def said(self) -> Words:
+        """The words that say something."""
+        return {name: str(word) for name, word in self.words.items() if word}
+
+
+@dataclass
+class Done:
+    """What a task did.
+
+    Attributes:
+        versions: that are whole now of what was asked for, by table and key in the lake.
+        bad: why others could not be made, by key; their old versions stay.
+        notes: what a person should know, in sentences.
+        facts: what only this run can tell, by table and label.
+        verdicts: on what only this run can judge, by table and name of the check.
+        shows: returns what the UI shows besides.
+    """
+
+    versions: dict[tuple[str, str], Version] = field(default_factory=dict)
+    bad: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    facts: Shows = field(default_factory=dict)
+    verdicts: "Mapping[tuple[str, str], Verdict]" = field(default_factory=dict)
+    shows: Callable[[], Shows] = dict
+
+    def add(self, *versions: Version) -> None:
+        """Add versions that are whole now."""
+        self.versions |= {(one.table, one.partition): one for one in versions}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task.
+
+    Attributes:
+        name: also of Dagster's step.
+        steps: how the tables are made, in the order of the data.
+        make: the function that does it, or its name below `tempkb`; by default `bring`, for a single step.
+        keys: returns the keys in the lake, where these are not those of the order.
+        shown: name below `tempkb` of the function that returns what the UI shows of versions, if there is no `make`.
+        how: what a run does, in sentences.
+        options: what a run may be asked; one with the default None must be said.
+        is_skippable: may it leave tables out?
+        is_divisible: may a run ask for some of its tables only?
+        checks: meaning of what it judges itself, by table and name of the check.
+        known: returns the keys that the home knows; after a run that fails Dagster forgets others. None for all.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    make: str | Callable[[Order], Done] = ""
+    keys: Callable[[Store], Sequence[str]] | None = None
+    shown: str = ""
+    how: str = ""
+    options: tuple[Option, ...] = ()
+    is_skippable: bool = False
+    is_divisible: bool = False
+    checks: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    known: Callable[[Store], Sequence[str]] | None = None
+
+    @property
+    def makes(self) -> tuple[Table, ...]:
+        """Its tables, in the order of the data."""
+        return tuple(table for step in self.steps for table in step.makes)
+
+    @property
+    def family(self) -> Family:
+        """That of its tables."""
+        return self.makes[0].family
+
+    def run(self, order: Order, steps: Sequence[Step]) -> Done:
+        """Do what is asked.
+
+        Args:
+            steps: its own, and those that make its sources.
+        """
+        if self.make:
+            make: Callable[[Order], Done] = _named(self.make) if isinstance(self.make, str) else self.make
+            return make(order)
+        (step,), store = self.steps, order.store
+        brought = bring(store, steps, step, self.keys(store) if self.keys else order.keys, order.log)
+        written = {table.name: sorted(key for name, key in brought.made if name == table.name) for table in self.makes}
+        return Done(
+            brought.versions,
+            brought.bad,
+            facts={name: {WRITTEN: keys} for name, keys in written.items()} if self.keys else {},
+            shows=lambda: _named(self.shown)(store, brought.versions) if self.shown else {},
+        )
+
+
+def said_in(*requests: type) -> tuple[Option, ...]:
+    """Return the options of requests as a run's words, which may be left out."""
+    return tuple(Option(name, one.meaning) for request in requests for name, one in options_of(request).items())
+
+
+def _named(name: str) -> Callable[..., Any]:
+    module, _, function = name.rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"tempkb.{module}"), function)
+    return found

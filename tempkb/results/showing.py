@@ -1,0 +1,63 @@
+"""What the UI shows of the tables of results: rows and pictures, by table and label."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from tempkb.engine.tasks import Picture, Rows, Shown, Shows
+from tempkb.pictures import as_markdown
+from tempkb.results.judged_plots import names_figure
+from tempkb.results.judged_tables import JUDGED_CHANGES
+from tempkb.results.judged_tabling import read_names, sample_by_kind
+from tempkb.results.knowing import known_of
+from tempkb.results.plots import delays_figure, levels_figure, windows_figure
+from tempkb.results.reading import read_levels_by_window, read_questions
+from tempkb.results.requests import KnowledgeRequest
+from tempkb.results.tables import ALL, FACT_DELAYS, KNOWLEDGE
+from tempkb.results.tabling import as_arrow, questions_of
+from tempkb.store.store import Store, read_files
+from tempkb.store.versions import Version
+
+Made = Mapping[tuple[str, str], Version]
+
+
+def knowledge(store: Store, made: Made) -> Shows:
+    """Questions and answers about what models know, with pictures."""
+    if not made[KNOWLEDGE.name, ALL].rows:
+        return {}
+    known = known_of([*read_questions(store, KnowledgeRequest())])
+    shown: dict[str, Shown] = {title: Rows(as_arrow(own)) for title, own in questions_of(known)}
+    with levels_figure(known) as figure:
+        shown["levels"] = Picture(as_markdown(figure, "what models know of the last window"))
+    if windows := read_levels_by_window(store):
+        with windows_figure(windows) as figure:
+            shown["by window"] = Picture(as_markdown(figure, "levels by window"))
+    return {KNOWLEDGE.name: shown}
+
+
+def contrasts(_store: Store, made: Made) -> Shows:
+    """All contrasts."""
+    return {table: {"contrasts": Rows(_rows(version))} for (table, _), version in made.items() if version.rows}
+
+
+def delays(_store: Store, made: Made) -> Shows:
+    """All delays, and a picture of those that are known."""
+    rows = _rows(made[FACT_DELAYS.name, ALL])
+    shown: dict[str, Shown] = {"delays": Rows(rows)}
+    if any(rows["days"].is_valid().to_pylist()):
+        with delays_figure(rows.to_pylist()) as figure:
+            shown["picture"] = Picture(as_markdown(figure, "how long facts of a window take to come"))
+    return {FACT_DELAYS.name: shown}
+
+
+def judged(store: Store, _made: Made) -> Shows:
+    """Some answers of each kind, and whom models name."""
+    shown: dict[str, Shown] = {f"sample/{kind}": Rows(rows, cell=120) for kind, rows in sample_by_kind(store).items()}
+    if names := read_names(store):
+        with names_figure(names) as figure:
+            shown["whom they name, by window"] = Picture(as_markdown(figure, "whom models name by window"))
+    return {JUDGED_CHANGES.name: shown}
+
+
+def _rows(version: Version) -> pa.Table:
+    return pa.concat_tables(read_files(version.paths()))
