@@ -10,11 +10,11 @@ import dagster as dg
 
 from tempkb import automation
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.checks import checks_of_benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.tasks import tasks_of
 from tempkb.checks import check_of
 from tempkb.engine.assets import asset_of
+from tempkb.engine.tasks import Task
 from tempkb.partitions import partitions_of
 from tempkb.room import Room
 from tempkb.rooms import ROOMS, TABLES, VIEWS, steps
@@ -38,7 +38,7 @@ def build_definitions(home: Home) -> dg.Definitions:
         asset_checks=[
             *room_checks,
             automation.age_check(),
-            *(check for one in BENCHMARKS for check in checks_of_benchmark(one)),
+            *(check for one in BENCHMARKS for check in benchmark_checks(one)),
         ],
         jobs=list(jobs.values()),
         sensors=automation.sensors(home.settings, jobs),
@@ -59,16 +59,35 @@ def assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
 
 def checks_of(room: Room, home: Home) -> list[dg.AssetChecksDefinition]:
     """Return the asset checks of a room for a home: of its promises, over the partitions of their tables."""
-    partitions = partitions_of(home.settings)
-    return [check_of(promise, partitions.get(promise.about.family)) for promise in room.promised()]
+    return _checks(room.tasks(), BENCHMARKS, partitions_of(home.settings))
 
 
 def benchmark_assets(benchmark: Benchmark, home: Home) -> Sequence[dg.AssetsDefinition]:
     """Return the assets of a benchmark for a home; their partitions are the benchmark's releases."""
-    partitions = {Family.RELEASE: dg.DynamicPartitionsDefinition(name=benchmark.partition_set)}
-    completed = partial(_completed, group=benchmark.name, home=home, partitions=partitions)
+    completed = partial(_completed, group=benchmark.name, home=home, partitions=_releases_of(benchmark))
     made = [asset_of(task, (), partial(_keys_of, [benchmark])) for task in tasks_of(benchmark)]
     return dg.map_asset_specs(completed, made)
+
+
+def benchmark_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
+    """Return the asset checks of a benchmark, one for each promise of its steps."""
+    return _checks(tasks_of(benchmark), [benchmark], _releases_of(benchmark))
+
+
+def _releases_of(benchmark: Benchmark) -> dict[Family, dg.PartitionsDefinition[str]]:
+    return {Family.RELEASE: dg.DynamicPartitionsDefinition(name=benchmark.partition_set)}
+
+
+def _checks(
+    tasks: Sequence[Task], benchmarks: Sequence[Benchmark], partitions: Mapping[Family, dg.PartitionsDefinition[str]]
+) -> list[dg.AssetChecksDefinition]:
+    return [
+        check_of(
+            promise, partitions.get(task.family), _keys_of(benchmarks, promise.about)[0], partial(task.judge, promise)
+        )
+        for task in tasks
+        for promise in task.promised()
+    ]
 
 
 def _keys_of(benchmarks: Sequence[Benchmark], table: Table) -> list[dg.AssetKey]:

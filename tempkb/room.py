@@ -1,4 +1,4 @@
-"""What a room of the platform declares: its tables and views, and where its assets and checks are. No Dagster here."""
+"""What a room of the platform declares: its tables and views, and where is said how they are made."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,27 +14,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Room:
-    """One room. Dagster is imported with its modules, so these are named and not imported: who only reads needs none.
+    """One room. How its tables are made is named and not imported: who only reads does not need it.
 
     Attributes:
         name: also the group of its assets in Dagster.
         tables: in the order of the data.
         views: named questions to tables of this room and of those before it.
-        promises: dotted names of the modules that declare `PROMISES`, of which its checks are made.
         steps: dotted name of the module that declares `TASKS`, how its tables are made.
     """
 
     name: str
     tables: tuple[Table, ...]
     views: tuple[View, ...] = ()
-    promises: tuple[str, ...] = ()
     steps: str = ""
-
-    def promised(self) -> "list[Promise]":
-        """Import what the tables of the room promise to one another."""
-        return [promise for name in self.promises for promise in import_module(name).PROMISES]
 
     def tasks(self) -> "tuple[Task, ...]":
         """Import what makes the tables of the room."""
         found: tuple[Task, ...] = import_module(self.steps).TASKS if self.steps else ()
         return found
+
+    def promised(self) -> "list[Promise]":
+        """Import what the tables of the room promise to one another."""
+        return [promise for task in self.tasks() for promise in task.promised()]

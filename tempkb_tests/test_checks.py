@@ -11,7 +11,7 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.checks import check_of
-from tempkb.definitions import benchmark_assets, build_definitions
+from tempkb.definitions import benchmark_assets, benchmark_checks, build_definitions
 from tempkb.partitions import DUMPS, partitions_of
 from tempkb.rooms import ROOMS
 from tempkb.settings import load_home
@@ -205,7 +205,7 @@ def test_a_check_of_releases_looks_at_those_of_its_benchmark(demo_home, monkeypa
     monkeypatch.setattr(checks, "broken", lambda _store, promise, names: looked_at.append((promise.name, names)) or [])
     store = open_store()
     (declared,) = (one for one in BENCHMARKS if one.name == benchmark)
-    found = checks.checks_of_benchmark(declared)
+    found = benchmark_checks(declared)
     result = dg.materialize(
         [*benchmark_assets(declared, store.home), *found],
         selection=dg.AssetSelection.checks(*found),

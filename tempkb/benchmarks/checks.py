@@ -1,25 +1,10 @@
-"""Makes asset checks from the promises of releases; each checks only the releases of its run."""
-
-from functools import partial
-
-import dagster as dg
+"""Judges promises of releases; only those of a run. No Dagster here."""
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.promises import Promise, broken
 from tempkb.benchmarks.register import is_registered, releases_of
-from tempkb.checks import check_of
 from tempkb.store.promises import Subject, Verdict
 from tempkb.store.store import Store
-
-
-def checks_of_benchmark(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
-    """Return the asset checks of a benchmark, one for each promise of its steps."""
-    partitions = dg.DynamicPartitionsDefinition(name=benchmark.partition_set)
-    return [
-        check_of(promise, partitions, dg.AssetKey(benchmark.key_of(promise.about)), partial(judged, benchmark, promise))
-        for step in benchmark.loaded().steps
-        for promise in step.promises
-    ]
 
 
 def judged(benchmark: Benchmark, promise: Promise, store: Store, subject: Subject) -> Verdict:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.building import begin, build_step, measure, versions_of
+from tempkb.benchmarks.checks import judged
 from tempkb.benchmarks.methods import Step
 from tempkb.benchmarks.register import as_listed, releases_of, unfinished_releases
 from tempkb.benchmarks.releases import create, load
@@ -43,6 +44,8 @@ def _task(benchmark: Benchmark, step: Step, is_measurement: bool, options: Itera
         partial(_make, benchmark, step, is_measurement),
         how=_HOW,
         options=tuple(options),
+        promises=step.promises,
+        judge=partial(judged, benchmark),
         known=lambda store: releases_of(store.home, benchmark.name),
     )
 

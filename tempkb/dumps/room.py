@@ -3,4 +3,4 @@
 from tempkb.dumps.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("dumps", TABLES, (), (), "tempkb.dumps.steps")
+ROOM = Room("dumps", TABLES, (), "tempkb.dumps.steps")

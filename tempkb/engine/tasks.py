@@ -3,7 +3,7 @@
 No Dagster here: its assets and jobs follow from these declarations, and commands call the same functions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from tempkb.store.versions import Version
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tempkb.store.promises import Verdict
+    from tempkb.store.promises import Promise, Subject, Verdict
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,8 @@ class Task:
         is_skippable: may it leave tables out?
         is_divisible: may a run ask for some of its tables only?
         checks: meaning of what it judges itself, by table and name of the check.
+        promises: of its tables; or the name below `tempkb` of the module with `PROMISES` of these and others.
+        judge: returns the verdict on a promise.
         known: returns the keys that the home knows; after a run that fails Dagster forgets others. None for all.
     """
 
@@ -126,6 +128,8 @@ class Task:
     is_skippable: bool = False
     is_divisible: bool = False
     checks: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    promises: "str | tuple[Promise, ...]" = ()
+    judge: "Callable[[Any, Store, Subject], Verdict]" = lambda promise, store, subject: promise.judged(store, subject)
     known: Callable[[Store], Sequence[str]] | None = None
 
     @property
@@ -137,6 +141,30 @@ class Task:
     def family(self) -> Family:
         """That of its tables."""
         return self.makes[0].family
+
+    def promised(self) -> "list[Promise]":
+        """Import the promises of its tables."""
+        every = import_module(f"tempkb.{self.promises}").PROMISES if isinstance(self.promises, str) else self.promises
+        return [promise for promise in every if promise.about in self.makes]
+
+    def judged(self, order: Order, done: Done) -> "dict[tuple[str, str], Verdict]":
+        """Judge what it made, and keep the verdicts beside the versions; return them by table and name of the check."""
+        from tempkb.store.promises import Subject
+
+        found = {place: one for place, one in done.verdicts.items() if place[0] in order.tables}
+        for (table, name), verdict in found.items():
+            keep_verdict(order.store, order.store.tables[table], order.keys or None, name, verdict)
+        for promise in self.promised():
+            if promise.about.name in order.tables:
+                subject = Subject(order.keys or None, done.facts.get(promise.about.name, {}))
+                found[promise.about.name, promise.name] = self.judge_and_keep(promise, order.store, subject)
+        return found
+
+    def judge_and_keep(self, promise: "Promise", store: Store, subject: "Subject") -> "Verdict":
+        """Judge one promise, and keep the verdict beside the versions; return it."""
+        verdict = self.judge(promise, store, subject)
+        keep_verdict(store, promise.about, subject.partitions, promise.name, verdict)
+        return verdict
 
     def run(self, order: Order, steps: Sequence[Step]) -> Done:
         """Do what is asked.
@@ -156,6 +184,14 @@ class Task:
             facts={name: {WRITTEN: keys} for name, keys in written.items()} if self.keys else {},
             shows=lambda: _named(self.shown)(store, brought.versions) if self.shown else {},
         )
+
+
+def keep_verdict(store: Store, table: Table, keys: Collection[str] | None, check: str, verdict: "Verdict") -> None:
+    """Keep a verdict beside the versions that it is about: those of some windows, dumps, ...; None for all."""
+    said = {"passed": verdict.passed, "is_warning": verdict.is_warning, "facts": dict(verdict.facts)}
+    for version in store.lake.versions(table.name):
+        if keys is None or table.owner_of(version.partition) in (None, *keys):
+            version.keep_verdict(check, said)
 
 
 def said_in(*requests: type) -> tuple[Option, ...]:

@@ -3,4 +3,4 @@
 from tempkb.generations.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("generations", TABLES, (), ("tempkb.generations.checking",), "tempkb.generations.steps")
+ROOM = Room("generations", TABLES, (), "tempkb.generations.steps")

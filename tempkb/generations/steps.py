@@ -7,4 +7,13 @@ from tempkb.generations.tables import GENERATIONS
 from tempkb.scores.steps import HOW, SOURCES
 
 STEPS = (Standing((GENERATIONS,), SOURCES),)
-TASKS = (Task("generations", STEPS, "generations.making.generations", how=HOW, options=said_in(SAID.request)),)
+TASKS = (
+    Task(
+        "generations",
+        STEPS,
+        "generations.making.generations",
+        how=HOW,
+        promises="generations.checking",
+        options=said_in(SAID.request),
+    ),
+)

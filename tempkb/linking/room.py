@@ -3,4 +3,4 @@
 from tempkb.linking.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("linking", TABLES, (), ("tempkb.linking.checking",), "tempkb.linking.steps")
+ROOM = Room("linking", TABLES, (), "tempkb.linking.steps")

@@ -167,6 +167,7 @@ TASKS = (
         "linking.making.linkers",
         how="A run for a new partition says in its configuration what it is trained on, or names a checkpoint; a run "
         "that was killed is continued by the next one. Baselines have no row.",
+        promises="linking.checking",
         options=said_in(TrainRequest, AddRequest),
     ),
     Task(
@@ -175,6 +176,7 @@ TASKS = (
         "linking.making.link",
         how="A run links the mentions of all releases, or of those that its configuration names; what is there already "
         "is not computed again.",
+        promises="linking.checking",
         options=said_in(LinkRequest),
         is_skippable=True,
     ),

@@ -94,6 +94,11 @@ BY_WINDOW = (
 STEPS = (CLEAN, *BY_WINDOW)
 TASKS = (
     # Of every quarter, whichever windows a run names.
-    Task("clean_texts", (CLEAN,), keys=lambda store: store.lake.partitions(PAGE_WIKITEXTS.name)),
-    *(Task(step.makes[0].name, (step,)) for step in BY_WINDOW),
+    Task(
+        "clean_texts",
+        (CLEAN,),
+        keys=lambda store: store.lake.partitions(PAGE_WIKITEXTS.name),
+        promises="mentions.checking",
+    ),
+    *(Task(step.makes[0].name, (step,), promises="mentions.checking") for step in BY_WINDOW),
 )

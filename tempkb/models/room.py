@@ -3,4 +3,4 @@
 from tempkb.models.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("models", TABLES, (), ("tempkb.models.checking",), "tempkb.models.steps")
+ROOM = Room("models", TABLES, (), "tempkb.models.steps")

@@ -14,6 +14,7 @@ TASKS = (
         how="A run for a new partition names the checkpoint in its configuration, unless `tempkb.toml` of the home has "
         "lines for it. A run for a model that is there compares its files with their digests. A checkpoint that "
         "cannot be used leaves a row with the reason, and the run fails.",
+        promises="models.checking",
         options=said_in(ModelRequest),
     ),
 )

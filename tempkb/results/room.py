@@ -14,4 +14,4 @@ VIEWS = (
     *judged_tables.VIEWS,
 )
 
-ROOM = Room("results", TABLES, VIEWS, (), "tempkb.results.steps")
+ROOM = Room("results", TABLES, VIEWS, "tempkb.results.steps")

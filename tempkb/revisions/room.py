@@ -3,4 +3,4 @@
 from tempkb.revisions.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("revisions", TABLES, (), ("tempkb.revisions.checking",), "tempkb.revisions.steps")
+ROOM = Room("revisions", TABLES, (), "tempkb.revisions.steps")

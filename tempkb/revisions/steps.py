@@ -41,6 +41,7 @@ TASKS = (
         ),
         is_skippable=True,
         is_divisible=True,
+        promises="revisions.checking",
         checks={ACCOUNTED: "Rows, exclusions and losses add up to the <revision> tags counted in the bytes."},
     ),
 )

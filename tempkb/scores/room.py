@@ -3,4 +3,4 @@
 from tempkb.room import Room
 from tempkb.scores.tables import TABLES
 
-ROOM = Room("scores", TABLES, (), ("tempkb.scores.checking",), "tempkb.scores.steps")
+ROOM = Room("scores", TABLES, (), "tempkb.scores.steps")

@@ -27,7 +27,16 @@ HOW = (
 )
 SOURCES = (Source(MODELS), *(Source(one.prompting.table) for one in BENCHMARKS if one.prompting is not None))
 STEPS = (Standing((PROMPT_SCORES,), SOURCES),)
-TASKS = (Task("prompt_scores", STEPS, "scores.making.prompt_scores", how=HOW, options=said_in(SCORES.request)),)
+TASKS = (
+    Task(
+        "prompt_scores",
+        STEPS,
+        "scores.making.prompt_scores",
+        how=HOW,
+        promises="scores.checking",
+        options=said_in(SCORES.request),
+    ),
+)
 
 
 def partition_for(row: Row, one: Wanted, request: AskRequest) -> str:

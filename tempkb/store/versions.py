@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,7 @@ class Version:
         day: of the dump from which it was read, if that is known.
         record: digest of the home's record under which it was written; empty if there was none.
         damage: the fault of a file of which a reader found that its bytes were changed.
+        verdicts: on what its table promises, by the name of the promise: `passed`, `is_warning`, `facts`.
     """
 
     table: str
@@ -92,6 +93,7 @@ class Version:
     day: str = ""
     record: str = ""
     damage: Fault | None = None
+    verdicts: dict[str, Any] = field(default_factory=dict, compare=False)
     folder: Path = Path()
 
     def paths(self) -> list[Path]:
@@ -182,13 +184,22 @@ class Version:
 
         They are read once more if they could not be read. Sizes are never noted: whoever looks it up compares them.
         """
+        self._note(lambda held: replace(held, damage=held.fault(sums=True)))
+
+    def keep_verdict(self, name: str, verdict: Mapping[str, Any]) -> None:
+        """Note in the description what a check has found."""
+        said = json.loads(json.dumps(verdict, default=str))
+        if self.verdicts.get(name) != said:
+            self._note(lambda held: replace(held, verdicts={**held.verdicts, name: said}))
+
+    def _note(self, noted: Callable[["Version"], "Version"]) -> None:
         root = self.folder.parents[2]
-        # A user who may not write here gets the error all the same; others will find the fault by themselves.
+        # A user who may not write here gets an error all the same; others will find a fault by themselves.
         with contextlib.suppress(OSError, LinkError), locked(own(root, root / SWAP_LOCK)):
             # A reader may hold a version that was replaced or built again in the meantime.
             held = read_version(own(root, self.folder))
             if held is not None and held.fault(sums=False) is None:
-                describe(replace(held, damage=held.fault(sums=True)))
+                describe(noted(held))
 
 
 def describe_file(path: Path, rows: int) -> DataFile:

@@ -4,4 +4,4 @@ from tempkb.room import Room
 from tempkb.wikidata.tables import TABLES
 from tempkb.wikidata.views import VIEWS
 
-ROOM = Room("wikidata", TABLES, VIEWS, ("tempkb.wikidata.checking",), "tempkb.wikidata.steps")
+ROOM = Room("wikidata", TABLES, VIEWS, "tempkb.wikidata.steps")

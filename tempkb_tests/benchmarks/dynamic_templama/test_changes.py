@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tempkb.benchmarks.checks import checks_of_benchmark
 from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.dynamic_templama.checking import DISAGREEING
 from tempkb.benchmarks.dynamic_templama.released_changes import Query, released_changes
@@ -20,6 +19,7 @@ from tempkb.benchmarks.fact_queries.checking import (
 )
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.templama.benchmark import TEMPLAMA
+from tempkb.definitions import benchmark_checks
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import broken
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
@@ -250,7 +250,7 @@ def test_checks_are_asset_checks():
     names = {
         key.name
         for benchmark in (TEMPLAMA, DYNAMIC_TEMPLAMA)
-        for one in checks_of_benchmark(benchmark)
+        for one in benchmark_checks(benchmark)
         for key in one.check_keys
         if not key.asset_key.path[-1].startswith("fact_")
     }
