@@ -20,6 +20,7 @@ from tempkb.checks import check_of
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES
+from tempkb.engine.tasks import works_on
 from tempkb.errors import SourceError, TempkbError
 from tempkb.failures import call_hook, innermost
 from tempkb.generations.tables import GENERATIONS
@@ -41,12 +42,15 @@ from tempkb.planning.jobs import (
     WIKIDATA_JOB,
     WINDOWS_JOB,
 )
+from tempkb.reporter import report
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
 from tempkb.scores.selecting import prompts_mark
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.settings import Settings, load_home
+from tempkb.store.files import replace_whole
+from tempkb.store.locks import is_at_work
 from tempkb.store.promises import Promise, Verdict
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
@@ -86,6 +90,7 @@ _CRON = {
 _GOING_ON = [dg.DagsterRunStatus(status) for status in GOING_ON]
 
 AGE_CHECK, AGE_SENSOR = "newest_window_is_recent", "age_of_windows"
+REPORTER = "what_stands"
 # Days: a window's length and a month for the dump and the build.
 _LATE = {Granularity.WEEK: 14, Granularity.MONTH: 60, Granularity.QUARTER: 122, Granularity.YEAR: 395}
 # Dagster wants a day on which a table is red as well. A dump that nobody fetched is no failure, so it is far away.
@@ -219,6 +224,12 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
             description=f"Tells the check {AGE_CHECK} once a day how old the newest window is. Ends dead "
             "runs. Asks for no run.",
         )(_of_store(tell_age)),
+        dg.sensor(
+            name=REPORTER,
+            minimum_interval_seconds=10,
+            default_status=dg.DefaultSensorStatus.RUNNING,
+            description="Shows here what commands have made, changed or removed. Asks for no run.",
+        )(_of_store(tell_what_stands)),
         # Scoring may take days of a GPU, so that a person switches it on; the setting `automation` does not.
         dg.sensor(
             job=jobs[MODELS_JOB],
@@ -298,17 +309,12 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
         said += f" Asked for, but neither here nor in the mirror any more: {', '.join(vanished)}."
     asked = _wanted(store, due)
     tries = [_next_try(instance, one) for one in asked]
-    new = [one for one, _ in tries if one is not None]
+    new, waits = [one for one, _ in tries if one is not None], [why for _, why in tries if why]
+    replace_whole(store.home.waits, "\n".join(waits).encode())
     if asked and not new:
         said = f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"
-        said = ". ".join([said, *(why for _, why in tries if why)])
+        said = ". ".join([said, *waits])
     return new, said
-
-
-def waiting(store: Store, instance: dg.DagsterInstance) -> list[str]:
-    """Say of each thing that is due here and whose runs have failed today how often, why, and what to type."""
-    asked = _wanted(store, due_dumps(store, now().date(), from_mirror=False))
-    return [why for one in asked if (why := _next_try(instance, one)[1])]
 
 
 def _wanted(store: Store, due: Sequence[Due]) -> list[dg.RunRequest]:
@@ -364,7 +370,11 @@ def _of_windows(stretch: Sequence[Window], day: date, what: str, **how: Any) -> 
 
 
 def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
-    """Return True if a run for the same partition, or for some of the same windows, is waiting or under way."""
+    """Does a run for the same partition or some of the same windows wait, or anybody work on them?"""
+    family = {DUMPS_JOB: Family.DUMP, WIKIDATA_JOB: Family.DUMP, WINDOWS_JOB: Family.WINDOW}.get(str(request.job_name))
+    names = works_on(family or Family.MODEL, [str(request.partition_key)])
+    if any(is_at_work(load_home().working, name) for name in names):
+        return True
     if request.partition_key:
         tags = {"dagster/partition": request.partition_key}
         return instance.get_runs_count(dg.RunsFilter(job_name=request.job_name, statuses=_GOING_ON, tags=tags)) > 0
@@ -424,6 +434,11 @@ def tell_age(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResu
         severity=dg.AssetCheckSeverity.WARN,
     )
     return dg.SensorResult(asset_events=[told], cursor=said)
+
+
+def tell_what_stands(context: dg.SensorEvaluationContext, store: Store) -> dg.SkipReason:
+    """Tell Dagster what stands in the lake and was not told yet."""
+    return dg.SkipReason(f"Told {counted(report(context.instance, store), 'event')}.")
 
 
 def after_windows_end(context: dg.ScheduleEvaluationContext, store: Store) -> list[dg.RunRequest] | dg.SkipReason:

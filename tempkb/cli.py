@@ -17,7 +17,6 @@ from tempkb.commands.results import answers, knows, late, linking, results
 from tempkb.commands.scores import generate, score, scores
 from tempkb.planning.declaration import Request
 from tempkb.screens.failure import end, leave, prepare_streams
-from tempkb.settings import TYPED_TAG
 
 # Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
 # tenth of a second per process. A value that is already set is kept.
@@ -28,10 +27,6 @@ _DEMO_WORLD = (7, 627, 12)  # seed, pages, quarters
 
 class _Tempkb(click.Group):
     """A group of commands that ends with one message after every error that is not a defect of tempkb."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[TYPED_TAG] = shlex.join(args)
-        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         prepare_streams()

@@ -13,7 +13,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.tasks import tasks_of
 from tempkb.checks import check_of
-from tempkb.engine.assets import asset_of
+from tempkb.engine.assets import asset_of, code_version_of, keys_of
 from tempkb.engine.tasks import Task
 from tempkb.partitions import partitions_of
 from tempkb.room import Room
@@ -21,8 +21,7 @@ from tempkb.rooms import ROOMS, TABLES, VIEWS, steps
 from tempkb.settings import Home, load_home
 from tempkb.store.assets import with_columns
 from tempkb.store.resource import store_resource
-from tempkb.store.tables import Family, Table, by_name
-from tempkb.wikidata.scope import settings_mark
+from tempkb.store.tables import Family, by_name
 
 _DECLARED = by_name(TABLES)
 
@@ -52,7 +51,7 @@ def build_definitions(home: Home) -> dg.Definitions:
 
 def assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
     """Return the assets of a room for a home: with their partitions, and with all that follows from their tables."""
-    made = [asset_of(task, steps(), partial(_keys_of, BENCHMARKS)) for task in room.tasks()]
+    made = [asset_of(task, steps(), BENCHMARKS) for task in room.tasks()]
     partitions = partitions_of(home.settings)
     return dg.map_asset_specs(partial(_completed, group=room.name, home=home, partitions=partitions), made)
 
@@ -65,7 +64,7 @@ def checks_of(room: Room, home: Home) -> list[dg.AssetChecksDefinition]:
 def benchmark_assets(benchmark: Benchmark, home: Home) -> Sequence[dg.AssetsDefinition]:
     """Return the assets of a benchmark for a home; their partitions are the benchmark's releases."""
     completed = partial(_completed, group=benchmark.name, home=home, partitions=_releases_of(benchmark))
-    made = [asset_of(task, (), partial(_keys_of, [benchmark])) for task in tasks_of(benchmark)]
+    made = [asset_of(task, (), [benchmark]) for task in tasks_of(benchmark)]
     return dg.map_asset_specs(completed, made)
 
 
@@ -83,17 +82,11 @@ def _checks(
 ) -> list[dg.AssetChecksDefinition]:
     return [
         check_of(
-            promise, partitions.get(task.family), _keys_of(benchmarks, promise.about)[0], partial(task.judge, promise)
+            promise, partitions.get(task.family), keys_of(benchmarks, promise.about)[0], partial(task.judge, promise)
         )
         for task in tasks
         for promise in task.promised()
     ]
-
-
-def _keys_of(benchmarks: Sequence[Benchmark], table: Table) -> list[dg.AssetKey]:
-    """The keys of the assets of a table: some benchmarks have one of their own of a table that they share."""
-    shared = [dg.AssetKey(one.key_of(table)) for one in benchmarks if table in one.shared]
-    return shared or [dg.AssetKey(table.name)]
 
 
 def _completed(
@@ -101,13 +94,11 @@ def _completed(
 ) -> dg.AssetSpec:
     """An asset as the UI shows it; what follows from its table and its room is said here, once for all."""
     table = _DECLARED[spec.key.path[-1]]
-    # To Dagster, what was made under other settings is stale as what another version of the code has made.
-    under = f" {settings_mark(home.settings)}" if table.family is Family.ENTITIES else ""
     spec = spec.replace_attributes(
         group_name=group,
         kinds={"parquet", "duckdb"},
         owners=["team:tempkb"],
-        code_version=f"{table.code_version}{under}",
+        code_version=code_version_of(table, home.settings),
         partitions_def=partitions.get(table.family),
     )
     return with_columns(automation.kept_fresh(spec, table, home.settings.granularity), table)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import SettingsError, TempkbError
-from tempkb.wording import counted
 
 _SECONDS = 60
 _REPORTS = "https://github.com/tempkb/tempkb/issues"
@@ -147,28 +146,6 @@ def call_hook(command: str, report: Mapping[str, str]) -> str:
     if done.returncode:
         raise SettingsError(f"failure_hook: {command!r} ended with {done.returncode}: {done.stderr.strip()[:300]}")
     return done.stdout
-
-
-def windows_in_words(bad: Mapping[str, str], table: str = "") -> str:
-    """Return which windows were not built and why, one line per reason.
-
-    Args:
-        bad: window key -> why.
-        table: which table of the windows; empty for all that is read in one pass.
-
-    >>> windows_in_words({"2020": "the file is empty", "2021": "the file is empty"})
-    '2 windows (2020 to 2021) were not built: the file is empty'
-    """
-    by_reason: dict[str, list[str]] = {}
-    for key in sorted(bad):
-        by_reason.setdefault(bad[key], []).append(key)
-    of, were = (f"{table} of ", "was") if table else ("", "were")
-    return "\n".join(
-        f"{of}window {keys[0]} was not built: {why}"
-        if len(keys) == 1
-        else f"{of}{counted(len(keys), 'window')} ({keys[0]} to {keys[-1]}) {were} not built: {why}"
-        for why, keys in by_reason.items()
-    )
 
 
 def innermost(error: Any) -> str:

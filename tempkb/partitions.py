@@ -20,7 +20,7 @@ _CRON = {
 def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[str]]:
     """Return the partitions of each family of tables; which windows there are depends on the home's settings.
 
-    Releases are partitions of their benchmark (`tempkb.benchmarks.assets`). Results have no partitions.
+    Releases are partitions of their benchmark (`tempkb.definitions`). Results have no partitions.
     """
     windows = dg.TimeWindowPartitionsDefinition(
         start=instant(epoch_seconds(settings.first_window)),
@@ -48,6 +48,3 @@ LINKERS = dg.DynamicPartitionsDefinition(name="linkers")
 
 CHAINED = ".dagster/tempkb_chained"
 """Tag of the runs that automation has asked for. Dagster's UI hides tags that begin with `.dagster/`."""
-
-DUMP_OF_WINDOW = dg.AllPartitionMapping()
-"""A window is served by one dump, but which one only the catalogue knows; to Dagster it may be any."""

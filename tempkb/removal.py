@@ -30,7 +30,7 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.windows import Window
 
-_LITTLE = 1 << 20  # bytes, of which Dagster needs some to forget something
+_LITTLE = 1 << 20  # bytes, without which DuckDB cannot be changed
 
 
 @dataclass
@@ -180,10 +180,8 @@ def _said_paths(folder: Path, name: str) -> list[Path]:
     return [said_path(folder, name)] if name in said_names(folder) else []
 
 
-def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: None) -> int:
+def remove(store: Store, removal: Removal) -> int:
     """Remove what was found, publish, and return the bytes of dump files that were freed.
-
-    First of all Dagster is to `forget` it: of a removal that is killed behind this enough is left to type it again.
 
     Raises:
         LockTimeoutError: a run works on drafts that are to be deleted; nothing is removed.
@@ -195,21 +193,19 @@ def remove(store: Store, removal: Removal, forget: Callable[[], None] = lambda: 
         store.lake.own_folder(*place)
     for dump in removal.dumps:
         folders_of(store.home.dumps, dump)
-    if shutil.disk_usage(store.home.path).free < _LITTLE:
-        # Neither DuckDB nor Dagster can be changed before there is room.
-        freed = _remove(store, removal, lambda: None)
+    is_full = shutil.disk_usage(store.home.path).free < _LITTLE
+    freed = _remove(store, removal)
+    if is_full:
+        # DuckDB cannot be changed before there is room.
         store.collect_garbage(frozen_versions(store))
-        forget()
-        return freed
-    freed = _remove(store, removal, forget)
-    store.publish()
+    else:
+        store.publish()
     return freed
 
 
-def _remove(store: Store, removal: Removal, forget: Callable[[], None]) -> int:
+def _remove(store: Store, removal: Removal) -> int:
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(store.lake.resumable(name)) for name in removal.drafts]
-        forget()
         for drafts in held:
             for kept in real_folders(drafts.folder):
                 remove_tree(drafts.folder, kept)

@@ -36,8 +36,6 @@ from tempkb.record import (
 from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
-TYPED_TAG = "tempkb/command"
-"""Dagster's runs of a command have its arguments, as typed, under this tag; click's context has them under it, too."""
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA", "TEMPKB_REAL_ENCODER"}
 # How the names of files in a home begin; drafts, locks and DuckDB's log have the rest of a name for their own.
 _OWN_FILES = ("home.toml", "tempkb.toml", "tempkb.duckdb", "dagster.lock")
@@ -308,12 +306,22 @@ class Home:
 
     @property
     def marks(self) -> Path:
-        """Folder of the marks of processes that live; each has the id of the run that the process works on."""
-        return self.dagster / "commands"
+        """Folder of the marks of processes that live; each has the id of the run of Dagster that it works on."""
+        return self.dagster / "alive"
+
+    @property
+    def waits(self) -> Path:
+        """File with what the automation has tried in vain, a line each."""
+        return self.dagster / "waits.txt"
+
+    @property
+    def working(self) -> Path:
+        """Folder of the locks of what processes work on: windows, a dump, a model, a linker."""
+        return self.path / "working"
 
     def owns(self, path: Path) -> bool:
         """Is a path, which need not exist, one of the files that tempkb keeps in this home, or of its settings?"""
-        folders = [self.lake, self.dumps, self.dagster, self.checkpoints, self.linkers]
+        folders = [self.lake, self.dumps, self.dagster, self.working, self.checkpoints, self.linkers]
         folders += [self.path / "page_lists", self.path / "releases"]
         # A link is seen both as itself and as what it leads to.
         for place in (path.resolve(), path.parent.resolve() / path.name):

@@ -49,7 +49,7 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
 
     words = words_typed(asked)
     scored, summary = ask(SCORES, (*names, *models), words, is_all=is_all)
-    close(summary, *((print_scores, scored, words) if summary.run_ids else (print_nothing, SCORES, scored)))
+    close(summary, *((print_scores, scored, words) if summary.has_run else (print_nothing, SCORES, scored)))
 
 
 @click.command()
@@ -74,7 +74,7 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
 
     words = words_typed(asked)
     answered, summary = ask(SAID, (*names, *models), words, is_all=is_all)
-    close(summary, *((print_generations, answered, words) if summary.run_ids else (print_nothing, SAID, answered)))
+    close(summary, *((print_generations, answered, words) if summary.has_run else (print_nothing, SAID, answered)))
 
 
 @click.group()

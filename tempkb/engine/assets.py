@@ -7,42 +7,41 @@ from typing import Any
 
 import dagster as dg
 
+from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.engine.steps import Step
-from tempkb.engine.tasks import NOTES, Done, Order, Picture, Rows, Shown, Task
-from tempkb.failures import windows_in_words
+from tempkb.engine.tasks import NOTES, Done, Order, Picture, Rows, Shown, Task, bad_in_words
 from tempkb.options import Option
 from tempkb.partitions import CHAINED
+from tempkb.settings import Settings
 from tempkb.store.assets import sample_of, table_of
 from tempkb.store.materialise import CELL, facts_of, facts_of_partitions
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Family, Table
 from tempkb.store.versions import Version
+from tempkb.wikidata.scope import settings_mark
 
 # Several keys are several runs.
 _ONE_A_RUN = (Family.MODEL, Family.LINKER, Family.RESULT, Family.DUMP)
-KeysOf = Callable[[Table], Sequence[dg.AssetKey]]
 Result = dg.MaterializeResult[None] | dg.AssetCheckResult
 
 
-def asset_of(
-    task: Task, steps: Sequence[Step], keys_of: KeysOf = lambda table: [dg.AssetKey(table.name)]
-) -> dg.AssetsDefinition:
+def asset_of(task: Task, steps: Sequence[Step], benchmarks: Sequence[Benchmark]) -> dg.AssetsDefinition:
     """Return the assets of a task, one for each table that it makes.
 
     If a key fails, the others are still written. What is current is not made again.
 
     Args:
         steps: its own, and those that make its sources.
-        keys_of: returns the keys of the assets of a table; those of what the task makes have one.
+        benchmarks: whose assets of tables that they share it is about.
     """
 
     def key_of(table: Table) -> dg.AssetKey:
-        (key,) = keys_of(table)
+        (key,) = keys_of(benchmarks, table)
         return key
 
     @dg.multi_asset(
         name=task.name,
-        specs=[_spec(task, step, table, keys_of) for step in task.steps for table in step.makes],
+        specs=[_spec(task, step, table, benchmarks) for step in task.steps for table in step.makes],
         check_specs=[
             dg.AssetCheckSpec(name, asset=about, description=said) for (about, name), said in task.checks.items()
         ],
@@ -70,6 +69,17 @@ def asset_of(
     return made
 
 
+def keys_of(benchmarks: Sequence[Benchmark], table: Table) -> list[dg.AssetKey]:
+    """Return the keys of the assets of a table: some benchmarks have one of their own of a table that they share."""
+    shared = [dg.AssetKey(one.key_of(table)) for one in benchmarks if table in one.shared]
+    return shared or [dg.AssetKey(table.name)]
+
+
+def code_version_of(table: Table, settings: Settings) -> str:
+    """Return the version of the code that makes a table; to Dagster, other settings of Wikidata are other code."""
+    return f"{table.code_version} {settings_mark(settings)}" if table.family is Family.ENTITIES else table.code_version
+
+
 def _report(
     context: dg.AssetExecutionContext,
     task: Task,
@@ -95,30 +105,25 @@ def _report(
         is_whole = table in wanted and not done.bad
         if is_whole and (not task.is_skippable or found[table].keys() >= {*(order.keys or (None,))}):
             for key, versions in found[table].items():
-                context.add_asset_metadata(_facts_of(versions), asset_key=key_of(table), partition_key=key)
+                context.add_asset_metadata(facts_of_key(versions), asset_key=key_of(table), partition_key=key)
             shown = {**done.facts.get(table.name, {}), **shows.get(table.name, {})}
             told = {**_sample_of(found[table]), "seconds": seconds, **_in_dagster(shown), **notes}
             yield dg.MaterializeResult(asset_key=key_of(table), metadata=told)
             continue
         for key, versions in found[table].items():
             if key not in done.bad:
-                facts = {**_facts_of(versions), **notes}
+                facts = {**facts_of_key(versions), **notes}
                 context.log_event(dg.AssetMaterialization(key_of(table), partition=key, metadata=facts))
     if done.bad:
-        raise dg.Failure(_in_words(task, done.bad))
+        raise dg.Failure("\n".join(bad_in_words(task, done.bad)))
 
 
-def _facts_of(versions: Sequence[Version]) -> dict[str, Any]:
+def facts_of_key(versions: Sequence[Version]) -> dict[str, Any]:
+    """Return what Dagster shows of the versions of one of its partitions."""
     if len(versions) != 1:
         return facts_of_partitions(versions)
     left_out = {f"left out/{row['reason']}": row["n"] for row in versions[0].side_rows(EXCLUSIONS.name)}
     return {**facts_of(versions[0]), **left_out}
-
-
-def _in_words(task: Task, bad: Mapping[str, str]) -> str:
-    if task.family is not Family.WINDOW:
-        return "\n".join(bad.values())
-    return windows_in_words(bad, task.makes[0].name if len(task.makes) == 1 else "")
 
 
 def _by_key(order: Order, done: Done) -> dict[Table, dict[str | None, list[Version]]]:
@@ -159,14 +164,14 @@ def _forget(context: dg.AssetExecutionContext, task: Task, store: Store) -> None
             context.instance.delete_dynamic_partition(str(partitions.name), key)
 
 
-def _spec(task: Task, step: Step, table: Table, keys_of: KeysOf) -> dg.AssetSpec:
+def _spec(task: Task, step: Step, table: Table, benchmarks: Sequence[Benchmark]) -> dg.AssetSpec:
     # Of what is made for other things than the table, the words of a run tell the partitions.
     deps = {
         key: dg.AssetDep(key, partition_mapping=None if one.table.family is table.family else dg.AllPartitionMapping())
         for one in step.sources
-        for key in keys_of(one.table)
+        for key in keys_of(benchmarks, one.table)
     }
-    (own,), how = keys_of(table), f" {task.how}" if task.how else ""
+    (own,), how = keys_of(benchmarks, table), f" {task.how}" if task.how else ""
     said = f"{table.meaning}{how}\n\nKey `{', '.join(table.key)}`."
     return dg.AssetSpec(own, description=said, deps=deps.values(), skippable=task.is_skippable)
 

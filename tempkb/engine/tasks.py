@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tempkb.engine.steps import Log, Step, bring
 from tempkb.options import Option, Words, options_of
+from tempkb.store.locks import at_work
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version
+from tempkb.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -171,7 +173,14 @@ class Task:
 
         Args:
             steps: its own, and those that make its sources.
+
+        Raises:
+            LockTimeoutError: what is to be made is being removed, or another program makes it.
         """
+        with at_work(order.store.home.working, works_on(self.family, order.keys)):
+            return self._run(order, steps)
+
+    def _run(self, order: Order, steps: Sequence[Step]) -> Done:
         if self.make:
             make: Callable[[Order], Done] = _named(self.make) if isinstance(self.make, str) else self.make
             return make(order)
@@ -192,6 +201,46 @@ def keep_verdict(store: Store, table: Table, keys: Collection[str] | None, check
     for version in store.lake.versions(table.name):
         if keys is None or table.owner_of(version.partition) in (None, *keys):
             version.keep_verdict(check, said)
+
+
+def bad_in_words(task: Task, bad: Mapping[str, str]) -> list[str]:
+    """Return what of a task could not be made, and why, in sentences."""
+    if task.family is not Family.WINDOW:
+        return [*bad.values()]
+    return _windows_in_words(bad, task.makes[0].name if len(task.makes) == 1 else "")
+
+
+def _windows_in_words(bad: Mapping[str, str], table: str = "") -> list[str]:
+    """Return which windows were not built and why, one line per reason.
+
+    Args:
+        bad: window key -> why.
+        table: which table of the windows; empty for all that is read in one pass.
+
+    >>> _windows_in_words({"2020": "the file is empty", "2021": "the file is empty"})
+    ['2 windows (2020 to 2021) were not built: the file is empty']
+    """
+    by_reason: dict[str, list[str]] = {}
+    for key in sorted(bad):
+        by_reason.setdefault(bad[key], []).append(key)
+    of, were = (f"{table} of ", "was") if table else ("", "were")
+    return [
+        f"{of}window {keys[0]} was not built: {why}"
+        if len(keys) == 1
+        else f"{of}{counted(len(keys), 'window')} ({keys[0]} to {keys[-1]}) {were} not built: {why}"
+        for why, keys in by_reason.items()
+    ]
+
+
+def works_on(family: Family, keys: Sequence[str]) -> list[str]:
+    """Return the names of locks of what is worked on while tables of a family are made for some keys.
+
+    Releases have a lock of their own.
+    """
+    if family is Family.WINDOW:
+        return ["windows"]
+    kind = "dump" if family is Family.ENTITIES else family.value
+    return [f"{kind} {key}" for key in keys] if kind in ("dump", "model", "linker") else []
 
 
 def said_in(*requests: type) -> tuple[Option, ...]:

@@ -1,28 +1,24 @@
-"""What `tempkb build` does: which jobs run over which partitions, in the order of the data.
+"""What `tempkb build` does: which tasks run over which partitions, in the order of the data.
 
-The web UI and the sensors run the same jobs; only here one command runs several.
+The web UI and the sensors run the same tasks, as jobs.
 """
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
 from tempkb.api import open_store
 from tempkb.dumps.catalogue import Dump, find_dumps, remember
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
-from tempkb.instance import dagster_at
 from tempkb.mentions.steps import look
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.planning.built import OF_WINDOW, is_built, stale_windows
 from tempkb.planning.declaration import Request
-from tempkb.planning.jobs import DUMPS_JOB, ONLY_ITEMS, WIKIDATA_JOB, WINDOWS_JOB
 from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
 from tempkb.record import copy_fault, copy_record
 from tempkb.removal import of_dump, remove
 from tempkb.revisions.origins import is_of_other_files, setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.runs.jobs import Summary, forget_partition, past_damage, run_job
+from tempkb.runs.jobs import Summary, past_damage, run_of
 from tempkb.settings import load_home
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
@@ -56,9 +52,7 @@ def _build(work: Work) -> Summary:
     unread = windows_to_read(store, work.request, work.windows, of_windows)
     behind, used = _behind(store, work, unread), _used(store, work, unread)
     if used or unread or behind or _is_wikidata_due(store, work) or (of_windows and unlinked_windows(store)):
-        # Nothing of Dagster is imported where nothing is to be done.
-        with dagster_at(work.home) as instance:
-            _run(instance, store, work, unread, behind, used, summary)
+        _run(store, work, unread, behind, used, summary)
     if work.tables_of(Family.ENTITIES):
         bring_late_edits(open_store(), lambda _line: None)
     summary.notes += _kept(store, work, unread)
@@ -97,7 +91,6 @@ def _kept(store: Store, work: Work, unread: Sequence[Window]) -> list[str]:
 
 
 def _run(
-    instance: Any,
     store: Store,
     work: Work,
     unread: Sequence[Window],
@@ -107,42 +100,40 @@ def _run(
 ) -> None:
     new = [dump for dump in used if dump.is_named and not _is_known(store, dump)]
     for dump in used:
-        run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+        run_of(Family.DUMP, [dump.dump_id], summary)
     if summary.failures:
-        _forget(instance, new)
+        _forget(new)
         return
-    _build_windows(instance, work, unread, behind, summary)
+    _build_windows(work, unread, behind, summary)
     if summary.is_held:
         # The rest is the other program's as well, and so are the files that were named.
         raise LockTimeoutError(summary.failures[-1])
     is_history_bad = bool(summary.failures)
     if work.is_naming_entities:
-        _read_named(instance, work.entities[0], work, summary)
+        _read_named(work.entities[0], work, summary)
     else:
-        _read_wikidata(instance, work.entities, work, summary)
-    _link_items(instance, work, summary)
+        _read_wikidata(work.entities, work, summary)
+    _link_items(work, summary)
     if is_history_bad:
-        _forget(instance, new)
+        _forget(new)
 
 
-def _build_windows(
-    instance: Any, work: Work, unread: Sequence[Window], behind: Sequence[Window], summary: Summary
-) -> None:
+def _build_windows(work: Work, unread: Sequence[Window], behind: Sequence[Window], summary: Summary) -> None:
     """Read the histories of some windows; of the others make only what follows from their texts."""
     of_windows = work.tables_of(Family.WINDOW)
-    config = {"dump_id": work.named.dump_id if work.named else "", "rebuild": work.request.rebuild}
+    named = work.named.dump_id if work.named else ""
     for stretch in stretches(unread):
-        asked = {"ops": {"revisions": {"config": config}}}
-        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], asked, sorted(of_windows), summary)
+        keys = [one.key for one in stretch]
+        run_of(Family.WINDOW, keys, summary, of_windows, dump_id=named, rebuild=work.request.rebuild)
     for stretch in stretches(behind):
-        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, sorted(of_windows - OF_HISTORY), summary)
+        run_of(Family.WINDOW, [one.key for one in stretch], summary, of_windows - OF_HISTORY)
 
 
 def _is_known(store: Store, dump: Dump) -> bool:
     return store.lake.current(DUMP_FILES.name, dump.dump_id) is not None
 
 
-def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
+def _forget(dumps: Sequence[Dump]) -> None:
     """Forget named files that were new to the home and of which nothing was built, so that good ones may come."""
     store = open_store()
     windows = [*store.lake.versions(REVISION_LOG.name), *store.lake.versions(STABLE_SNAPSHOTS.name)]
@@ -150,8 +141,6 @@ def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
     for dump in dumps:
         if dump.dump_id in used:
             continue
-        # Dagster forgets first, since without files and tables nothing would tell later that it still has to.
-        forget_partition(instance, DUMPS_JOB, dump.dump_id)
         for table in (DUMP_FILES, PAGES, NAMESPACES):
             store.lake.remove(table.name, dump.dump_id)
         from tempkb.dumps.retention import remove_dump
@@ -159,17 +148,17 @@ def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
         remove_dump(store.home.dumps, dump)
 
 
-def _read_wikidata(instance: Any, dumps: Sequence[Dump], work: Work, summary: Summary) -> None:
+def _read_wikidata(dumps: Sequence[Dump], work: Work, summary: Summary) -> None:
     """Read each dump of entities that does not stand as it is."""
     for dump in dumps:
         if work.tables_of(Family.DUMP) and not work.tables_of(Family.ENTITIES):
-            run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+            run_of(Family.DUMP, [dump.dump_id], summary)
         elif work.tables_of(Family.ENTITIES) and not is_read(open_store(), dump):
-            run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
-            run_job(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
+            run_of(Family.DUMP, [dump.dump_id], summary, [DUMP_FILES.name])
+            run_of(Family.ENTITIES, [dump.dump_id], summary)
 
 
-def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None:
+def _read_named(dump: Dump, work: Work, summary: Summary) -> None:
     """Read a dump of entities that was just named; what was read of its files under another day is withdrawn.
 
     If it cannot be read, nothing of it is remembered, and what was read before stays.
@@ -180,7 +169,7 @@ def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None
     described = open_store().lake.current(DUMP_FILES.name, dump.dump_id)
     is_in_folder = any(one.dump_id == dump.dump_id and not one.is_named for one in find_dumps(root))
     remember(root, dump)
-    _read_wikidata(instance, [dump], work, summary)
+    _read_wikidata([dump], work, summary)
     if not work.tables_of(Family.ENTITIES):
         return
     if is_read(open_store(), dump):
@@ -190,7 +179,7 @@ def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None
                 other.dump_id != dump.dump_id
                 and {file.sha256 for file in other.entities if file.path.is_file()} == same
             ):
-                _withdraw(instance, other)
+                _withdraw(other)
                 summary.notes.append(f"{other.dump_id}, the same files as of {other.date}, was withdrawn")
     elif before is not None:
         remember(root, before)
@@ -201,25 +190,24 @@ def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None
 
         remove_dump(root, dump)
     else:
-        _withdraw(instance, dump)
+        _withdraw(dump)
 
 
-def _withdraw(instance: Any, dump: Dump) -> None:
+def _withdraw(dump: Dump) -> None:
     """Take a named dump of entities, and what was read of it, out of the home; its files stay."""
     store = open_store()
-    forget = partial(forget_partition, instance, WIKIDATA_JOB, dump.dump_id)
-    remove(store, of_dump(store, dump.dump_id, force=True), forget)
+    remove(store, of_dump(store, dump.dump_id, force=True))
     # To those after it, it may have been the first that reached a window.
     bring_late_edits(store, lambda _line: None)
 
 
-def _link_items(instance: Any, work: Work, summary: Summary) -> None:
+def _link_items(work: Work, summary: Summary) -> None:
     """Give windows that stand the Wikidata items that are known by now, and build anew what follows from them."""
     if STABLE_SNAPSHOTS.name not in work.tables:
         return
     unlinked = unlinked_windows(open_store())
     for stretch in stretches(unlinked):
-        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], ONLY_ITEMS, [STABLE_SNAPSHOTS.name], summary)
+        run_of(Family.WINDOW, [one.key for one in stretch], summary, [STABLE_SNAPSHOTS.name], only_items=True)
     following = sorted(work.tables & {PAGE_TEXTS.name, PAGE_LINKS.name, *OF_WINDOW})
     left = unlinked_windows(open_store()) if unlinked else []
     linked = [window for window in unlinked if window not in left]
@@ -230,4 +218,4 @@ def _link_items(instance: Any, work: Work, summary: Summary) -> None:
         )
     stale = [one for one in stale_windows(open_store()) if one in linked] if linked and following else []
     for stretch in stretches(stale):
-        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, following, summary)
+        run_of(Family.WINDOW, [one.key for one in stretch], summary, following)

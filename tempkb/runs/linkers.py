@@ -1,6 +1,6 @@
 """Runs that train linkers, add them, and link the mentions of releases; one that fails does not stop the others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import entry_of, read_entry, releases_of
@@ -14,22 +14,8 @@ from tempkb.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES, NIL_T
 from tempkb.linking.training.recipe import PRESETS
 from tempkb.linking.training.teaching import school
 from tempkb.options import Words
-from tempkb.planning.jobs import LINKERS_JOB
-from tempkb.runs.jobs import Summary, Task, past_damage
+from tempkb.runs.jobs import Summary, past_damage, run_each
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
-
-
-def _run(step: str, tables: Sequence[Table], wanted: Mapping[str, Words]) -> Summary:
-    """Run a step of the job for linkers, if there are any; Dagster comes with it."""
-    if not wanted:
-        return Summary()
-    is_kept = _is_known if step == LINKERS.name else None
-    return Task(LINKERS_JOB, step, tuple(table.name for table in tables), is_kept).run(wanted)
-
-
-def _is_known(name: str, _is_whole: bool) -> bool:
-    return known_linker(open_store().lake, name) is not None
 
 
 def train(
@@ -67,7 +53,7 @@ def train(
 
     def work() -> Summary:
         with school(is_needed=any(_begins_at_random(store, one) for one in requests)):
-            return _run(LINKERS.name, [LINKERS], wanted)
+            return run_each([LINKERS], wanted)
 
     return list(wanted), past_damage(work)
 
@@ -79,7 +65,7 @@ def add(name: str, words: Words) -> Summary:
         SettingsError: the name or a word is not allowed.
     """
     linker_request(name, words)
-    return past_damage(lambda: _run(LINKERS.name, [LINKERS], {name: words}))
+    return past_damage(lambda: run_each([LINKERS], {name: words}))
 
 
 def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
@@ -110,7 +96,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     def work() -> Summary:
         # Asked here, so that neither Dagster nor an encoder is imported if nothing is to be made.
         due = due_linkers(store, names, request)
-        summary = _run("link", [ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS], dict.fromkeys(due, words))
+        summary = run_each([ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS], dict.fromkeys(due, words))
         if current := [name for name in names if name not in due]:
             summary.notes.append(f"nothing to link for {', '.join(current)}: all that was asked for is up to date")
         return summary

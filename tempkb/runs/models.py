@@ -1,4 +1,4 @@
-"""Runs that add language models, one after the other; a model that cannot be added does not stop the others."""
+"""Adds language models, one after the other; a model that cannot be added does not stop the others."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,21 +9,13 @@ from tempkb.models.known import known_model
 from tempkb.models.requests import request_of
 from tempkb.models.tables import MODELS, READY
 from tempkb.options import Words
-from tempkb.planning.jobs import MODELS_JOB
-from tempkb.runs.jobs import Summary, Task, past_damage
+from tempkb.runs.jobs import Summary, past_damage, run_each
 from tempkb.store.store import Store
 
 
-def _is_known(name: str, _is_whole: bool) -> bool:
-    return name in open_store().lake.partitions(MODELS.name)
-
-
-_ADDING = Task(MODELS_JOB, MODELS.name, (MODELS.name,), _is_known)
-
-
 def add(wanted: Mapping[str, Words]) -> Summary:
-    """Add models, each in a run of its own."""
-    return past_damage(lambda: _ADDING.run(wanted))
+    """Add models."""
+    return past_damage(lambda: run_each([MODELS], wanted))
 
 
 def add_demo_models(asked: Asked, log: Callable[[str], None]) -> Summary:
@@ -37,7 +29,7 @@ def add_demo_models(asked: Asked, log: Callable[[str], None]) -> Summary:
     def work() -> Summary:
         store = open_store()
         made = make(store, asked, log)
-        return _ADDING.run({name: words for name, words in made.items() if not _is_added(store, name, words)})
+        return run_each([MODELS], {name: words for name, words in made.items() if not _is_added(store, name, words)})
 
     return past_damage(work)
 

@@ -15,12 +15,13 @@ from tempkb.benchmarks.register import (
     as_listed,
     entry_if_any,
     entry_of,
-    is_registered,
     require_whole,
 )
 from tempkb.benchmarks.releases import AnyRelease, create, load
+from tempkb.benchmarks.tasks import tasks_of
+from tempkb.engine.tasks import Task
 from tempkb.errors import DesignError
-from tempkb.runs.jobs import Summary, Task, past_damage
+from tempkb.runs.jobs import Summary, past_damage, run
 from tempkb.settings import Home
 from tempkb.store.locks import Patience
 
@@ -76,9 +77,10 @@ def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any
         DesignError: there is no such release, it is not built, or its benchmark has no such measurement.
     """
     store = open_store()
-    _benchmark_among(store.home, name, [one for one in BENCHMARKS if measurement in one.measurements])
+    benchmark = _benchmark_among(store.home, name, [one for one in BENCHMARKS if measurement in one.measurements])
     require_whole(store, name)
-    return past_damage(lambda: Task(measurement.job, measurement.table.name).run({name: asked}))
+    chosen = [task for task in tasks_of(benchmark) if measurement.table in task.makes]
+    return past_damage(lambda: _run(chosen, name, asked))
 
 
 def export(name: str, folder: Path, asked: Mapping[str, Any]) -> Path:
@@ -109,10 +111,8 @@ def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
     """
     store, name = open_store(), release.name
 
-    def is_left(name: str, _is_whole: bool = True) -> bool:
-        """Undo what is not whole, where no step could do so; is the release registered still?"""
-        as_listed(store, name)
-        return is_registered(store.home, name)
+    measured = {one.table for one in benchmark.measurements}
+    chosen = [task for task in tasks_of(benchmark) if not measured & {*task.makes}]
 
     def work() -> Summary:
         if is_whole(store, benchmark.loaded(), release):
@@ -120,9 +120,10 @@ def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
         # In each round, since a round that fails leaves no entry of a new release.
         begin(store, release)
         try:
-            return Task(benchmark.job, is_kept=is_left).run({name: {}})
+            return _run(chosen, name, {})
         finally:
-            is_left(name)
+            # Undoes what is not whole, where no step could do so.
+            as_listed(store, name)
 
     with alone(store.home, name, Patience(LOOK)):
         before = entry_if_any(store.home, name)
@@ -138,6 +139,12 @@ def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
                 f"changed since; to have all of the release from one state: tempkb rm --release {name}, then make it "
                 "anew"
             )
+    return summary
+
+
+def _run(chosen: Sequence[Task], name: str, words: Mapping[str, Any]) -> Summary:
+    summary = Summary()
+    run(chosen, [name], summary, words=words)
     return summary
 
 

@@ -1,11 +1,11 @@
-"""Runs that compute results: one job over the scores of all models."""
+"""Computes results, of the scores of all models."""
 
 from tempkb.api import open_store
-from tempkb.planning.jobs import RESULTS_JOB
 from tempkb.results.reading import passed_over
 from tempkb.results.steps import STEPS, look
 from tempkb.results.tables import ALL
-from tempkb.runs.jobs import Summary, Task, past_damage
+from tempkb.runs.jobs import Summary, past_damage, run_of
+from tempkb.store.tables import Family
 
 
 def compare() -> Summary:
@@ -20,4 +20,6 @@ def _compute() -> Summary:
     due = [step for step in STEPS if any(seen.stale(table.name, [ALL]) for table in step.makes)]
     if not due:
         return Summary()
-    return Task(RESULTS_JOB, tables=tuple(table.name for step in due for table in step.makes)).run({"": {}})
+    summary = Summary()
+    run_of(Family.RESULT, (), summary, [table.name for step in due for table in step.makes])
+    return summary

@@ -16,8 +16,8 @@ from tempkb.models.known import known_models, unusable_models
 from tempkb.models.requests import request_of as model_request
 from tempkb.models.tables import ELSEWHERE, READY
 from tempkb.options import Words
-from tempkb.runs.jobs import Summary, Task, past_damage
-from tempkb.scores.kinds import SCORES, Kind
+from tempkb.runs.jobs import Summary, past_damage, run_each
+from tempkb.scores.kinds import Kind
 from tempkb.scores.selecting import wanted
 from tempkb.scores.steps import due_models
 from tempkb.store.store import Store
@@ -82,10 +82,7 @@ def _ask(kind: Kind, store: Store, rows: Sequence[Mapping[str, Any]], words: Wor
     due = due_models(kind, store, BENCHMARKS, rows, kind.request_of(words))
     if not due:
         return Summary()
-    from tempkb.planning.jobs import GENERATIONS_JOB, MODELS_JOB
-
-    job = MODELS_JOB if kind is SCORES else GENERATIONS_JOB
-    return Task(job, kind.table.name, (kind.table.name,)).run(dict.fromkeys(due, words))
+    return run_each([kind.table], dict.fromkeys(due, words))
 
 
 def _new(kind: Kind, names: Mapping[str, str], known: Container[str]) -> dict[str, Mapping[str, str]]:

@@ -25,7 +25,6 @@ _INTERRUPTED, _PIPE_CLOSED = 130, 141
 # Python's own code for output that is lost at the end.
 _NOT_FLUSHED = 120
 _LINES = "\n"
-_DAGSTERS_INTERRUPT = "DagsterExecutionInterruptedError"
 
 
 class OutputError(OSError):
@@ -83,7 +82,7 @@ def end(error: BaseException) -> None:
             f"standard output: could not be written completely ({error.strerror}), so the output is not complete. "
             "Send it to a place with enough room, and type the same command again"
         )
-    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == _DAGSTERS_INTERRUPT:
+    if isinstance(error, KeyboardInterrupt):
         fail("interrupted; what is finished is kept, and the same command continues from there", _INTERRUPTED)
     message = in_words(error)
     if message is not None:

@@ -2,20 +2,19 @@
 
 import contextlib
 from collections import Counter
-from functools import partial
 
 import click
 
 from tempkb.api import open_store
-from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import LOOK, alone
+from tempkb.engine.tasks import works_on
 from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_linker, of_model, of_release, of_windows, remove
-from tempkb.runs.jobs import forget_partitions
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.upkeep import tell_strangers
-from tempkb.store.locks import Patience
+from tempkb.store.locks import Patience, nobody_at_work
 from tempkb.store.store import Store
+from tempkb.store.tables import Family
 from tempkb.windows import parse_range, window_of_key, windows_between
 from tempkb.wording import counted
 
@@ -52,10 +51,10 @@ def remove_what(
     with contextlib.ExitStack() as stack:
         for name in removal.releases:
             stack.enter_context(alone(store.home, name, Patience(LOOK)))
-        releases = dict.fromkeys((one.partition_set for one in BENCHMARKS), removal.releases)
-        named = {"dumps": dump, "models": model, "linkers": linker}
-        own = {key: [name] if name else [] for key, name in named.items()}
-        freed = remove(store, removal, partial(forget_partitions, store.home, own | releases))
+        named = {Family.DUMP: dump, Family.MODEL: model, Family.LINKER: linker}
+        names = [name for family, key in named.items() if key for name in works_on(family, [key])]
+        stack.enter_context(nobody_at_work(store.home.working, names))
+        freed = remove(store, removal)
     said = f" and {counted(freed, 'byte')} of dumps" if removal.dumps else ""
     say(f"Removed {counted(len(removal.partitions), 'partition')}{said}. Their files go with: tempkb gc")
 

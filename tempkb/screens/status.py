@@ -12,7 +12,7 @@ from tempkb.benchmarks.register import entries, is_at_work, unfinished_releases
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.dumps.tables import NAMESPACES
 from tempkb.engine.steps import Look
-from tempkb.errors import StoredDamageError, TempkbError
+from tempkb.errors import StoredDamageError
 from tempkb.linking.known import gone, known_linkers, mend_in_words
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.models.known import known_models
@@ -114,21 +114,18 @@ def _print_status(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -
     _print_stale(store, look, [one for some in versions.values() for one in some], unlinked, dumps)
     is_served = _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     read = {one.partition for name in (NAMESPACES.name, FACTS.name) for one in versions[name]}
-    if home.dagster.exists() and (is_served or any(dump.dump_id not in read for dump in dumps)):
+    if is_served or any(dump.dump_id not in read for dump in dumps):
         _print_waiting(home)
 
 
 def _print_waiting(home: Home) -> None:
-    """Print what the automation has tried in vain today; Dagster takes long to import."""
-    from tempkb.automation import waiting
-    from tempkb.instance import dagster_at
-
+    """Print what the automation has tried in vain today."""
     try:
-        with dagster_at(home) as instance:
-            for line in waiting(open_store(), instance):
-                say(f"waits: {line}")
-    except TempkbError as error:
-        say(f"It is not known what waits: {error}")
+        is_of_today = datetime.fromtimestamp(home.waits.stat().st_mtime, UTC).date() == datetime.now(UTC).date()
+        for line in home.waits.read_text().splitlines() if is_of_today else ():
+            say(f"waits: {line}")
+    except FileNotFoundError:
+        pass
 
 
 def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> bool:

@@ -1,13 +1,10 @@
 """What the assets of all rooms share: columns in their definitions, rows and pictures in their metadata."""
 
 import re
-from collections.abc import Mapping, Sequence
 
 import dagster as dg
 import pyarrow as pa
 
-from tempkb.options import Words, options_of
-from tempkb.store.glance import glance
 from tempkb.store.materialise import CELL, cells_of, first_rows
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
@@ -15,18 +12,6 @@ from tempkb.store.versions import Version
 _SCHEMA = "dagster/column_schema"
 # Dagster renders the description of a column as Markdown; without a backslash, `<wiki>` would be an unknown tag.
 _MARKS = re.compile(r"[\\`*_\[\]<>]")
-
-
-def spec_of(
-    table: Table, description: str, deps: Sequence[str | dg.AssetDep] = (), *, skippable: bool = False
-) -> dg.AssetSpec:
-    """Return the spec of the asset that writes a table, with what all assets have in common.
-
-    Args:
-        table: its name is the asset's key.
-        skippable: may a step leave it out?
-    """
-    return dg.AssetSpec(table.name, description=description, deps=deps, skippable=skippable)
 
 
 def with_columns(spec: dg.AssetSpec, table: Table) -> dg.AssetSpec:
@@ -68,22 +53,3 @@ def table_of(rows: pa.Table, cell: int = CELL) -> dg.MetadataValue:
     """
     records = [dg.TableRecord(row) for row in cells_of(rows, cell)]
     return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name) for name in rows.column_names]))
-
-
-def glance_of(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> dg.MetadataValue:
-    """Return a picture of counts over windows that is small enough for Dagster to show without a click."""
-    return dg.MetadataValue.md(glance(labels, series))
-
-
-def fields_of(*requests: type) -> dict[str, dg.Field]:
-    """Return the fields of a run's configuration for the options of requests: words, which may be left out."""
-    return {
-        name: dg.Field(str, is_required=False, default_value="", description=one.meaning)
-        for request in requests
-        for name, one in options_of(request).items()
-    }
-
-
-def words_in(context: dg.AssetExecutionContext) -> Words:
-    """Return the words of the request that a run's configuration makes; those that say nothing are left out."""
-    return {name: str(word) for name, word in context.op_execution_context.op_config.items() if word}

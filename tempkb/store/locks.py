@@ -5,7 +5,7 @@ import fcntl
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -83,6 +83,53 @@ def passing_lock(path: Path, held: str) -> Iterator[None]:
                 finally:
                     path.unlink(missing_ok=True)
                 return
+
+
+@contextlib.contextmanager
+def at_work(folder: Path, names: Iterable[str]) -> Iterator[None]:
+    """Show inside the block that this process works on some things; others may do so as well.
+
+    Raises:
+        LockTimeoutError: one of them is being removed.
+    """
+    with _working(folder, names, fcntl.LOCK_SH):
+        yield
+
+
+@contextlib.contextmanager
+def nobody_at_work(folder: Path, names: Iterable[str]) -> Iterator[None]:
+    """Keep others from working on some things inside the block.
+
+    Raises:
+        LockTimeoutError: somebody works on one of them.
+    """
+    with _working(folder, names, fcntl.LOCK_EX):
+        yield
+
+
+def is_at_work(folder: Path, name: str) -> bool:
+    """Does a process work on a thing?"""
+    try:
+        with nobody_at_work(folder, [name] if (folder / name).exists() else []):
+            return False
+    except LockTimeoutError:
+        return True
+
+
+@contextlib.contextmanager
+def _working(folder: Path, names: Iterable[str], lock: int) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = stack.enter_context((folder / name).open("a"))
+            try:
+                fcntl.flock(handle, lock | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LockTimeoutError(
+                    f"{name!r} is in use: another program works on it at this moment; wait until that has ended, or "
+                    "end it, then type the same again"
+                ) from None
+        yield
 
 
 def bear_mark(folder: Path, mark: str) -> int:

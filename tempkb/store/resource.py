@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from tempkb.settings import load_home
-from tempkb.store.locks import Patience, bear_mark, is_alive
+from tempkb.store.locks import Patience, bear_mark
 from tempkb.store.store import Store
 from tempkb.store.tables import Table, View
 
@@ -20,10 +20,6 @@ def store_resource(tables: Sequence[Table], views: Sequence[View]) -> dg.Resourc
     def store(context: dg.InitResourceContext) -> Iterator[Store]:
         home = load_home()
         store = Store(home, tables, Patience(PATIENCE_SECONDS), views)
-        if context.run_id and is_alive(home.marks, context.run_id):
-            # A command bears the mark already, and publishes at its end.
-            yield store
-            return
         if context.run_id:
             # Until the process ends, for it has yet to say how the run ended.
             bear_mark(home.marks, context.run_id)
