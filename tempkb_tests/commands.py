@@ -43,19 +43,6 @@ _LIBRARIES = (
     "_strptime",
     "ahocorasick_rs",
     "bm25s",
-    "dagster._core.definitions.antlr_asset_selection.antlr_asset_selection",
-    "dagster._core.definitions.external_asset",
-    "dagster._core.definitions.repository_definition.repository_data_builder",
-    "dagster._core.execution.execute_in_process",
-    "dagster._core.execution.plan.active",
-    "dagster._core.executor.in_process",
-    "dagster._core.instance.factory",
-    "dagster._core.instance.runs.run_domain",
-    "dagster._core.secrets.env_file",
-    "dagster._core.storage.local_compute_log_manager",
-    "dagster._core.storage.migration.utils",
-    "dagster._core.storage.root",
-    "dagster._core.system_config.composite_descent",
     "faiss",
     "pyarrow.dataset",
     "sentencex",
@@ -255,40 +242,13 @@ def _leave_alone():
     atexit.unregister(importlib.import_module("torch._dynamo.utils").dump_compile_times)
 
 
-def _share_storage(made):
-    """Let new homes copy the storage of Dagster's that the first of them makes.
-
-    Args:
-        made: folder where it is kept.
-    """
-    make = instance._make
-
-    def make_or_copy(home, folder):
-        # Of a home that holds something, Dagster is to be told what.
-        if home.lake.exists():
-            make(home, folder)
-        elif made.exists():
-            shutil.copytree(made, folder)
-        else:
-            make(home, folder)
-            draft = made.with_name(f"draft-{os.getpid()}")
-            shutil.copytree(folder, draft)
-            # Two commands at once may have made one each.
-            with suppress(OSError):
-                draft.rename(made)
-
-    instance._make = make_or_copy
-
-
 if __name__ == "__main__":
     path = Path(sys.argv[1])
     try:
         path.parent.mkdir()
         import_libraries(path.parent)
-        from tempkb import instance
         from tempkb.screens.failure import leave
 
-        _share_storage(path.parent / "made")
         _leave_alone()
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(path))

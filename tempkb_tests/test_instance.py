@@ -1,4 +1,4 @@
-"""Dagster's storage: whole or not there, mended where it is broken, and never a trace."""
+"""Dagster's folder: made at first use, set aside whole where it is broken, and never a trace."""
 
 import os
 import shutil
@@ -7,30 +7,28 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from unittest import mock
 
 import dagster as dg
 import pytest
 from click.testing import CliRunner
-from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
 from sqlalchemy.exc import OperationalError
 
 from tempkb import instance
+from tempkb.api import open_store
 from tempkb.benchmarks.register import write_entry
 from tempkb.cli import main
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
 from tempkb.instance import dagster_at, end_dead_runs, flaw_of, prepare_dagster, serve_ui
+from tempkb.reporter import report
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import is_alive
 from tempkb.store.store import Store
 from tempkb_tests.conftest import run_script
-from tempkb_tests.killed import KilledError
 
 RUNS, EVENTS, SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
 
@@ -64,35 +62,6 @@ def known_to_dagster(home):
         return one.get_runs_count(), *(
             sorted(one.get_dynamic_partitions(family)) for family in ("dumps", "tempel_releases")
         )
-
-
-def test_killed_while_the_storage_is_made_leaves_none_and_the_next_makes_it(home_folder):
-    home = load_home()
-    # Runs and events are made, schedules are not.
-    with mock.patch.object(SqliteScheduleStorage, "from_local", side_effect=KilledError), pytest.raises(KilledError):
-        prepare_dagster(home)
-    assert not home.dagster.exists()
-    assert (home.path / "dagster.draft" / EVENTS).exists()
-    prepare_dagster(home)
-    assert known_to_dagster(home) == (0, [], [])
-    assert sorted(path.name for path in home.path.iterdir()) == ["dagster", "dagster.lock"]
-
-
-def test_of_many_first_commands_one_makes_the_storage_and_the_others_wait(home_folder):
-    home, found = load_home(), []
-
-    def begin():
-        prepare_dagster(home)
-        found.append((home.dagster / SCHEDULES).is_file())
-
-    with mock.patch.object(instance, "_make", side_effect=instance._make) as make:
-        several = [threading.Thread(target=begin) for _ in range(4)]
-        for one in several:
-            one.start()
-        for one in several:
-            one.join()
-    assert found == [True] * 4
-    assert make.call_count == 1
 
 
 def half_made(path):
@@ -131,7 +100,7 @@ def torn(path):
         (lambda path: path.write_bytes(b""), "not made to the end"),
         (half_made, "not made to the end"),
         (unstamped, "not made to the end"),
-        (two_heads, "made by two processes at once"),
+        (two_heads, "not made to the end"),
         (overwritten, "damaged: file is not a database"),
         (torn, "damaged: "),
     ],
@@ -139,48 +108,32 @@ def torn(path):
 def test_whole_is_told_from_broken(made, tmp_path, wedge, flaw):
     path = shutil.copyfile(made / EVENTS, tmp_path / "index.db")
     wedge(path)
-    assert flaw_of(path, "dynamic_partitions").startswith(flaw)
-    assert bool(flaw) == bool(flaw_of(path, "dynamic_partitions"))
+    assert flaw_of(path).startswith(flaw)
+    assert bool(flaw) == bool(flaw_of(path))
 
 
-@pytest.mark.parametrize(
-    ("wedges", "told", "known"),
-    [
-        (
-            {EVENTS: half_made, SCHEDULES: overwritten},
-            f"{EVENTS} (not made to the end), {SCHEDULES} (damaged: file is not a database)",
-            (1, ["testwiki-20220101"], ["study"]),
-        ),
-        ({RUNS: two_heads}, f"{RUNS} (made by two processes at once)", (0, ["testwiki-20200101"], [])),
-    ],
-)
-def test_a_broken_storage_is_mended(home, monkeypatch, capsys, wedges, told, known):
-    monkeypatch.setattr(instance, "_MOMENT", 0.1)
-    (home.dagster / "whole").unlink()
-    for name, wedge in wedges.items():
-        wedge(home.dagster / name)
-    prepare_dagster(home)
-    said = capsys.readouterr().err
-    assert f"made anew: {told}; the broken files lie in {home.dagster / 'broken-1'}." in said
-    assert said.count("\n") == 1
-    # What was whole is kept; of what was not, Dagster knows what the lake and the register hold.
-    assert known_to_dagster(home) == known
-    assert all((home.dagster / "broken-1" / name).exists() for name in wedges)
-    prepare_dagster(home)
-    assert capsys.readouterr().err == ""
+def test_a_broken_storage_is_set_aside_whole_and_made_anew_and_told_again(home, capsys):
+    half_made(home.dagster / EVENTS)
+    overwritten(home.dagster / SCHEDULES)
+    with dagster_at(home) as one:
+        assert one.get_runs_count() == 0
+        assert report(one, open_store()) > 0
+    aside = home.path / "dagster.broken-1"
+    assert capsys.readouterr().err == (
+        f"tempkb: Dagster's storage was broken: {EVENTS} (not made to the end), {SCHEDULES} (damaged: file is not a "
+        "database). It is made anew and told again what is built; the tables of the home are as they were. The broken "
+        f"one, with the log of earlier runs, lies in {aside}\n"
+    )
+    assert (aside / RUNS).exists()
+    assert known_to_dagster(home) == (0, ["testwiki-20220101"], ["study"])
+    with dagster_at(home):
+        assert capsys.readouterr().err == ""
 
 
-def test_a_whole_storage_without_its_mark_is_kept_without_a_word(home, capsys):
-    (home.dagster / "whole").unlink()
-    prepare_dagster(home)
-    assert capsys.readouterr().err == ""
+def test_a_whole_storage_is_kept_without_a_word(home, capsys):
+    with dagster_at(home):
+        assert capsys.readouterr().err == ""
     assert known_to_dagster(home) == (1, ["testwiki-20200101"], [])
-    assert (home.dagster / "whole").is_file()
-
-
-def test_a_storage_that_is_marked_is_not_opened_again(home):
-    with mock.patch.object(sqlite3, "connect", side_effect=KilledError), mock.patch.object(instance, "locked", None):
-        prepare_dagster(home)
 
 
 def test_sqlites_errors_are_one_line(home):
@@ -190,14 +143,6 @@ def test_sqlites_errors_are_one_line(home):
     full = mock.patch("pathlib.Path.mkdir", side_effect=OSError(30, "Read-only file system"))
     with full, pytest.raises(TempkbError, match=r"storage cannot be used \(.*Read-only file system\)"):
         prepare_dagster(home)
-
-
-def test_a_storage_that_is_damaged_later_is_told_and_looked_at_by_the_next_command(home):
-    overwritten(home.dagster / EVENTS)
-    refused = pytest.raises(TempkbError, match=r"file is not a database.*next command makes anew what is broken")
-    with refused, dagster_at(home) as one:
-        one.get_dynamic_partitions("dumps")
-    assert not (home.dagster / "whole").exists()
 
 
 def test_a_torn_log_of_a_run_is_that_runs_alone(home):
@@ -277,6 +222,7 @@ def test_the_process_of_a_run_bears_its_mark_until_it_ends(home):
     """As the daemon starts it; what it does last is to say how the run ended, when its resources are gone."""
     script = """
 import dagster as dg
+from tempkb.reporter import report
 from tempkb.settings import load_home
 from tempkb.store.locks import is_alive
 from tempkb.store.resource import store_resource
@@ -296,95 +242,12 @@ print(done.run_id)
     assert not is_alive(home.marks, run_id)
 
 
-def tables_of(path):
-    """All that SQLite says of a file's tables and indices, and the revision of Dagster's schema in it."""
-    with sqlite3.connect(path) as connection:
-        said = {
-            name: "".join((sql or "").split())
-            for name, sql in connection.execute("SELECT name, sql FROM sqlite_master")
-        }
-        return (
-            said,
-            connection.execute("SELECT * FROM alembic_version").fetchall(),
-            connection.execute("PRAGMA journal_mode").fetchall(),
-        )
-
-
-def test_a_runs_log_is_the_file_that_dagster_itself_would_have_made(home):
-    ours, theirs = "0d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a12", "1d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a13"
-    with dagster_at(home) as one:
-        assert one.all_logs(ours) == []
-    with dg.DagsterInstance.from_config(str(home.dagster)) as one:
-        assert one.all_logs(theirs) == []
-    folder = home.dagster / "history" / "runs"
-    assert tables_of(folder / f"{ours}.db") == tables_of(folder / f"{theirs}.db")
-    assert len(tables_of(folder / f"{ours}.db")[0]) > 10
-
-
-def test_what_a_run_tells_is_what_dagster_itself_reads_and_the_other_way_round(home):
-    @dg.asset
-    def five():
-        return dg.MaterializeResult(metadata={"rows": 5})
-
-    def known(one, run_id):
-        told = one.get_latest_materialization_event(five.key).asset_materialization.metadata["rows"].value
-        return told, [event.dagster_event_type for event in one.all_logs(run_id) if event.dagster_event]
-
-    def run(one):
-        return dg.materialize([five], instance=one).run_id
-
-    with dagster_at(home) as one:
-        by_us = run(one)
-        seen_by_us = known(one, by_us)
-    with dg.DagsterInstance.from_config(str(home.dagster)) as one:
-        assert known(one, by_us) == seen_by_us
-        by_dagster = run(one)
-        seen_by_dagster = known(one, by_dagster)
-        assert {record.dagster_run.status for record in one.get_run_records(dg.RunsFilter(run_ids=[by_us]))} == {
-            dg.DagsterRunStatus.SUCCESS
-        }
-    with dagster_at(home) as one:
-        assert known(one, by_dagster) == seen_by_dagster
-    assert seen_by_us == seen_by_dagster
-    assert dg.DagsterEventType.ASSET_MATERIALIZATION in seen_by_us[1]
-
-
-def test_a_runs_log_that_a_kill_left_half_made_is_made_whole(home):
-    run_id = "2d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a14"
-    half = home.dagster / "history" / "runs" / f"{run_id}.db"
-    prepare_dagster(home)
-    with dg.DagsterInstance.from_config(str(home.dagster)) as one:
-        one.all_logs(run_id)
-    whole = tables_of(half)
-    unstamped(half)
-    with dagster_at(home) as one:
-        assert one.all_logs(run_id) == []
-    assert tables_of(half) == whole
-
-
 def test_settings_of_dagster_count_whatever_signs_the_homes_path_has(home_folder, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(home_folder / "it's [x] 100% é"))
     home = load_home()
     with dagster_at(home) as one:
         assert one.compute_log_manager._base_dir == str(home.dagster / "compute_logs")
         assert not one.telemetry_enabled
-
-
-def test_connections_that_are_kept_lock_nobody_out_and_are_closed_at_the_end(home):
-    """What one instance has stored is there for another at once, which writes in turn, while both keep the files open."""
-    with dagster_at(home) as one, dg.DagsterInstance.from_config(str(home.dagster)) as other:
-        one.add_dynamic_partitions("dumps", ["testwiki-20230101"])
-        assert "testwiki-20230101" in other.get_dynamic_partitions("dumps")
-        other.add_dynamic_partitions("dumps", ["testwiki-20240101"])
-        assert "testwiki-20240101" in one.get_dynamic_partitions("dumps")
-        assert open_files(home.dagster), "kept"
-    assert open_files(home.dagster) == []
-
-
-def open_files(folder):
-    """The files below a folder that this process has open."""
-    found = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
-    return sorted(path for path in found if path.is_relative_to(folder))
 
 
 def test_the_address_is_the_first_thing_that_the_ui_says(home, monkeypatch, capfd):

@@ -21,6 +21,7 @@ from tempkb.models.checkpoints import read_checkpoint
 from tempkb.models.known import known_models, located, said_of
 from tempkb.models.requests import preset, request_of
 from tempkb.models.tables import MODELS
+from tempkb.reporter import report
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
@@ -512,6 +513,7 @@ def test_dagster_knows_the_models_of_a_home_and_forgets_those_that_were_removed(
 
     def known():
         with dagster_at(load_home()) as instance:
+            report(instance, open_store())
             return sorted(instance.get_dynamic_partitions("models"))
 
     assert known() == ["odd", "tiny"]

@@ -1,70 +1,104 @@
-"""A job is run for each key; Dagster forgets the keys that the home does not know after the run, however it ends."""
+"""Tasks are done one after the other for each key; what fails is named, and does not stop the other keys."""
 
-import contextlib
-from unittest import mock
-
+import pyarrow as pa
 import pytest
 
+from tempkb.engine.steps import Standing
+from tempkb.engine.tasks import Done, Task
+from tempkb.errors import ModelError
 from tempkb.runs import jobs
-from tempkb.runs.jobs import Summary, Task, forget_partition, forget_partitions
+from tempkb.runs.jobs import Summary, run, run_each
+from tempkb.settings import load_home
+from tempkb.store.drafts import Provenance
 from tempkb.store.locks import LockTimeoutError
+from tempkb.store.promises import Promise
+from tempkb.store.store import Store
+from tempkb.store.tables import Column, Family, Table
+from tempkb.store.types import INT64, STRING
+
+
+def table(name):
+    columns = (Column("model", STRING, "name of the model"), Column("n", INT64, "a number"))
+    return Table(name, "Numbers of models.", columns, ("model",), Family.MODEL, "model", ("model",))
+
+
+FIRST, SECOND = table("first"), table("second")
+EVEN = Promise("numbers_are_even", "Numbers are even.", SECOND, "FROM rows WHERE n % 2 <> 0", {"rows": SECOND})
 
 
 @pytest.fixture
-def ran(home_folder, monkeypatch):
-    """What was run and forgotten, in order; the run of `bad` fails, and that of `stopped` is interrupted."""
-    told = []
+def done(home_folder, monkeypatch):
+    """What was asked of two tasks, in order. The word `fails` names the task that fails, and `n` is what is written."""
+    asked, store = [], Store(load_home(), [FIRST, SECOND])
 
-    def run_job(_instance, job, keys, config, selection, summary):
-        told.append(("run", job, keys, config, selection))
-        if keys == ["bad"]:
-            summary.failures.append("it is bad")
-        if keys == ["stopped"]:
-            raise KeyboardInterrupt
+    def make(made):
+        def do(order):
+            asked.append((made.name, order.keys, order.said))
+            if error := order.words.get(made.name):
+                raise error
+            (key,) = order.keys
+            rows = pa.table({"model": [key], "n": [order.words.get("n", 0)]})
+            one = Done(notes=[f"{made.name} of {key}"])
+            one.add(store.write(made, key, [rows], Provenance()))
+            return one
 
-    monkeypatch.setattr(jobs, "run_job", run_job)
-    monkeypatch.setattr(jobs, "forget_partition", lambda _instance, job, key: told.append(("forgotten", job, key)))
-    monkeypatch.setattr(jobs, "dagster_at", lambda _home: contextlib.nullcontext(mock.Mock()))
-    return told
+        return do
 
-
-def test_one_key_that_fails_does_not_stop_the_others_and_is_forgotten(ran):
-    kept = mock.Mock(side_effect=lambda _key, is_whole: is_whole)
-    summary = Task("j", "s", ("t",), kept).run({"bad": {"a": "1"}, "good": {}})
-    assert summary == Summary(failures=["it is bad"])
-    assert ran == [
-        ("run", "j", ["bad"], {"ops": {"s": {"config": {"a": "1"}}}}, ["t"]),
-        ("forgotten", "j", "bad"),
-        ("run", "j", ["good"], {"ops": {"s": {"config": {}}}}, ["t"]),
+    tasks = [
+        Task("first", (Standing((FIRST,)),), make(FIRST)),
+        Task("second", (Standing((SECOND,)),), make(SECOND), promises=(EVEN,)),
     ]
-    assert kept.call_args_list == [mock.call("bad", False), mock.call("good", True)]
+    monkeypatch.setattr(jobs, "open_store", lambda: store)
+    monkeypatch.setattr(jobs, "tasks", lambda: tasks)
+    return asked
 
 
-def test_a_key_whose_run_is_interrupted_is_forgotten_and_nothing_else_is_run(ran):
-    with pytest.raises(KeyboardInterrupt):
-        Task("j", "s", is_kept=lambda _key, is_whole: is_whole).run({"stopped": {}, "good": {}})
-    assert [one[:3] for one in ran] == [("run", "j", ["stopped"]), ("forgotten", "j", "stopped")]
+def test_one_key_that_fails_does_not_stop_the_others(done):
+    summary = run_each([FIRST, SECOND], {"bad": {"first": ModelError("it is bad")}, "good": {"n": 4}})
+    assert [one[:2] for one in done] == [("first", ["bad"]), ("first", ["good"]), ("second", ["good"])]
+    assert summary == Summary(failures=["it is bad"], notes=["first of good", "second of good"], has_run=True)
 
 
-def test_a_job_without_partitions_has_no_key_and_nothing_to_ask(ran):
-    assert Task("j").run({"": {}}) == Summary()
-    assert ran == [("run", "j", [], {}, [])]
-    assert Task("j").run({}) == Summary()
-    assert len(ran) == 1
+def test_only_tasks_that_make_what_is_wanted_are_done(done):
+    assert run_each([SECOND], {"a": {}}).failures == []
+    assert done == [("second", ["a"], {})]
+    assert run_each([SECOND], {}) == Summary()
 
 
-def test_a_key_that_a_run_uses_is_not_forgotten_and_what_would_remove_it_is_refused(load, monkeypatch):
-    home, instance = load(), mock.Mock()
-    monkeypatch.setattr(jobs, "dagster_at", lambda _home: contextlib.nullcontext(instance))
-    monkeypatch.setattr(jobs, "_partition_set", lambda _job: "models")
-    # A run that another begins in the UI, which no command keeps alive.
-    run = mock.Mock(run_id="a", tags={"dagster/partition": "used"})
-    instance.get_run_records.return_value = [mock.Mock(dagster_run=run, start_time=None)]
-    forget_partition(instance, "j", "used")
-    with pytest.raises(LockTimeoutError, match="'used' is in use"):
-        forget_partitions(home, {"dumps": [], "models": ["used"]})
-    assert not instance.delete_dynamic_partition.called
-    instance.get_run_records.return_value = []
-    forget_partitions(home, {"dumps": [], "models": ["used"]})
-    forget_partition(instance, "j", "used")
-    assert instance.delete_dynamic_partition.call_args_list == [mock.call("models", "used")] * 2
+def test_a_check_that_fails_is_a_failure_and_its_verdict_is_kept(done):
+    summary = run_each([SECOND], {"odd": {"n": 3}, "even": {"n": 2}})
+    assert summary.failures == ["check second.numbers_are_even failed (broken: 1, examples: [\"('odd', 3)\"])"]
+    kept = {one.partition: one.verdicts["numbers_are_even"] for one in jobs.open_store().lake.versions("second")}
+    assert {key: one["passed"] for key, one in kept.items()} == {"odd": False, "even": True}
+    assert kept["odd"]["facts"] == {"broken": 1, "examples": ["('odd', 3)"]}
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "is_held"),
+    [
+        (LockTimeoutError("another program does the same"), "another program does the same", True),
+        (OSError(28, "No space left on device", "/a/b"), "/a/b: No space left on device; make room", False),
+    ],
+)
+def test_what_the_machine_or_another_program_prevents_is_said(done, error, said, is_held):
+    summary = Summary()
+    run(jobs.tasks(), ["a"], summary, words={"first": error})
+    assert (len(summary.failures), summary.is_held) == (1, is_held)
+    assert summary.failures[0].startswith(said)
+
+
+def test_a_defect_and_an_interruption_end_the_command(done):
+    for error in (ValueError("odd"), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            run_each([FIRST], {"a": {"first": error}, "b": {}})
+    assert [one[1] for one in done] == [["a"], ["a"]]
+
+
+def test_the_hook_is_told_of_a_command_that_fails(done, monkeypatch, tmp_path):
+    monkeypatch.setenv("TEMPKB_FAILURE_HOOK", f"tee {tmp_path / 'told.json'}")
+    monkeypatch.setattr(jobs, "open_store", lambda: Store(load_home(), [FIRST, SECOND]))
+    monkeypatch.setattr("sys.argv", ["tempkb", "model", "add", "my model"])
+    jobs.past_damage(lambda: Summary(failures=["it is bad", "and this"]))
+    told = (tmp_path / "told.json").read_text()
+    assert '"command": "tempkb model add \'my model\'"' in told
+    assert '"message": "it is bad\\nand this"' in told

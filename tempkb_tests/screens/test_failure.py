@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-import dagster
 import duckdb
 import pytest
 from click.testing import CliRunner
@@ -20,7 +19,10 @@ from dagster._utils.error import serializable_error_info_from_exc_info
 
 from tempkb.cli import main
 from tempkb.engine.items import attempt
-from tempkb.failures import in_words, innermost, windows_in_words
+from tempkb.engine.steps import Standing
+from tempkb.engine.tasks import Task, bad_in_words
+from tempkb.failures import in_words, innermost
+from tempkb.mentions.tables import MENTIONS
 from tempkb.runs import jobs
 from tempkb.screens import failure, status
 from tempkb.settings import in_shell
@@ -274,17 +276,12 @@ def test_several_failures_have_a_line_each_and_are_counted(capsys):
 
 
 def test_windows_that_fail_for_different_reasons_have_a_line_each(home_folder, capsys):
-    """As a step of Dagster tells them: a line for each failure of the closing screen, never broken, and their number."""
+    """A line for each failure of the closing screen, never broken, and their number."""
     torn = "found " + "a torn file " * 30 + "; build it again: tempkb build"
     bad = {"2021-01-01": torn, "2021-04-01": "found none", "2021-07-01": "found none"}
 
-    @dagster.op
-    def step():
-        raise dagster.Failure(windows_in_words(bad, "mentions"))
-
-    result = dagster.GraphDefinition("steps", node_defs=[step]).execute_in_process(raise_on_error=False)
-    failures = list(jobs._failures(result))
-    status.print_summary(jobs.Summary([*bad, "2021-10-01"], failures))
+    task = Task("mentions", (Standing((MENTIONS,)),))
+    status.print_summary(jobs.Summary([*bad, "2021-10-01"], bad_in_words(task, bad)))
     said = capsys.readouterr().out.splitlines()
     assert said[-3:] == [
         f"failed: mentions of window 2021-01-01 was not built: {torn.replace('tempkb', f'TEMPKB_HOME={home_folder} tempkb')}",

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ Told = dict[str, str]
 
 def describe(home: Path) -> Told:
     """Tell all that a home holds, but for instants and Dagster's own history."""
-    return {**dict(_of_lake(home)), **dict(_of_files(home)), **dict(_of_duckdb(home)), **_of_dagster(home)}
+    return {**dict(_of_lake(home)), **dict(_of_files(home)), **dict(_of_duckdb(home))}
 
 
 def half(home: Path) -> list[str]:
@@ -126,22 +125,6 @@ def _tables(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
     ).fetchall():
         found.setdefault(name, []).append(column)
     return found
-
-
-def _of_dagster(home: Path) -> Told:
-    """Partitions that Dagster knows by name, and runs that it believes to be under way."""
-    history = home / "dagster" / "history"
-    families = "SELECT partitions_def_name, partition FROM dynamic_partitions ORDER BY 1, 2"
-    known = {f"dagster {family} {key}": "there" for family, key in _ask(history / "runs" / "index.db", families)}
-    runs = "SELECT pipeline_name, status FROM runs WHERE status IN ('STARTING', 'STARTED', 'QUEUED') ORDER BY 1"
-    return known | {f"dagster run of {job}": str(status) for job, status in _ask(history / "runs.db", runs)}
-
-
-def _ask(path: Path, query: str) -> list[Any]:
-    if not path.exists():
-        return []
-    with sqlite3.connect(path) as connection:
-        return connection.execute(query).fetchall()
 
 
 def _sha256(path: Path) -> str:

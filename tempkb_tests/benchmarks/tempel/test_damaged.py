@@ -1,6 +1,5 @@
 """A release of which something is damaged: what a later run makes of it, and what is said."""
 
-import contextlib
 from dataclasses import replace
 from unittest import mock
 
@@ -17,8 +16,7 @@ from tempkb.benchmarks.tempel.checking import OF_TEXTS, PROMISES
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.releases import extended
 from tempkb.cli import main
-from tempkb.errors import ContractError, DesignError, TempkbError
-from tempkb.runs import jobs
+from tempkb.errors import ContractError, DesignError
 from tempkb.runs.releases import build
 from tempkb.store import files
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, build_kept, make_release
@@ -30,33 +28,13 @@ def without_known_sums():
     files._SUMS.clear()
 
 
-@pytest.fixture
-def without_dagster():
-    """Jobs are the functions that their steps call."""
-
-    def run_job(instance, job, keys, config, selection, summary):
-        from tempkb.api import open_store
-
-        store = open_store()
-        for name in keys:
-            try:
-                build_release(store, TEMPEL, load(store.home, TEMPEL, name), lambda line: None)
-            except TempkbError as error:
-                summary.failures.append(str(error))
-
-    instance = mock.Mock(**{"get_run_records.return_value": []})
-    dagster_at = mock.Mock(side_effect=lambda home: contextlib.nullcontext(instance))
-    with mock.patch.object(jobs, "run_job", run_job), mock.patch.object(jobs, "dagster_at", dagster_at):
-        yield
-
-
 def file_of(store, table, partition):
     (version,) = store.lake.versions(table, [partition])
     return version.places()[0]
 
 
 @pytest.mark.slow
-def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dagster):
+def test_an_extension_that_meets_damage_is_built_all_the_same(home):
     store, _, _ = make_release(name="r", max_shortfall="0.5")
     plan = store.lake.current("tempel_plans", f"r.{CUTS[1]}").version
     flip(file_of(store, "tempel_plans", f"r.{CUTS[1]}"))
@@ -70,7 +48,7 @@ def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dags
 
 
 @pytest.mark.slow
-def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released, without_dagster):
+def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released):
     store, _ = released
     flip(file_of(store, "mention_priors", "2021-10-01"))
     summary = build(TEMPEL, create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "new"))
@@ -119,7 +97,7 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released,
         export_release(store, TEMPEL, release, tmp_path)
 
 
-def test_lost_counts_of_the_filters_are_written_again_as_they_were(released, without_dagster):
+def test_lost_counts_of_the_filters_are_written_again_as_they_were(released):
     store, release = released
     (first, second) = store.lake.versions("tempel_filters", [f"r.{cut}" for cut in CUTS])
     cut_off(file_of(store, "tempel_filters", first.partition))
@@ -131,7 +109,7 @@ def test_lost_counts_of_the_filters_are_written_again_as_they_were(released, wit
 
 
 @pytest.mark.slow
-def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(released, without_dagster):
+def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(released):
     store, release = released
     # What was frozen of a lost partition is not what its sources give now.
     entry, version = entry_of(store.home, "r"), store.lake.current("tempel_mentions", f"r.{CUTS[0]}")
