@@ -213,8 +213,8 @@ class Settings:
     failure_hook: str = _setting(
         "",
         values.text,
-        "a program to call when a run fails; empty for none",
-        "A program that is started for each failed run, with the failure as JSON on its standard input.",
+        "a program to call when a run or command fails; empty for none",
+        "A program that is started for each failed run or command, with the failure as JSON on its standard input.",
         "none",
     )
     duckdb_max_rows: int = _setting(

@@ -12,11 +12,12 @@ import pytest
 
 from tempkb.dumps import fetching
 from tempkb.dumps.http import Manners
+from tempkb.engine.tasks import works_on
 from tempkb.errors import SettingsError, SourceError
-from tempkb.instance import dagster_at
 from tempkb.partitions import CHAINED
 from tempkb.settings import load_home
-from tempkb.store.locks import bear_mark
+from tempkb.store.locks import at_work, bear_mark
+from tempkb.store.tables import Family
 from tempkb.windows import Granularity, windows_until
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
@@ -412,19 +413,28 @@ def test_a_dump_of_which_something_is_not_written_down_is_not_registered(registe
     assert asked(tick(automation, instance, open_store())) == [("register_dump", DUMP), ("read_wikidata", WIKIDATA)]
 
 
-def test_status_says_what_waits_why_how_often_it_was_tried_and_what_to_type(registered, automation):
+def test_status_says_what_waits_why_how_often_it_was_tried_and_what_to_type(registered, automation, instance):
     home, store = registered
     assert "waits:" not in run_tempkb(home, "status").stdout
-    today = datetime.now(UTC).date()
-    with dagster_at(store.home) as instance:
-        for job, key in (("build_windows", f"2021-01-01..2023-10-01 of {DUMP}"), ("read_wikidata", WIKIDATA)):
-            asked_for = dg.RunRequest(job_name=job, tags={".dagster/tempkb_asked": f"{job} {key} {today}"})
-            for _ in range(2):
-                failed(instance, asked_for, "no room")
+    for request in tick(automation, instance, store).run_requests * 2:
+        failed(instance, request, "no room")
+    tick(automation, instance, store)
     said = run_tempkb(home, "status").stdout
-    assert f"waits: read_wikidata {WIKIDATA} {today}: failed 2 of 5 times: no room" in said
-    assert f"waits: build_windows 2021-01-01..2023-10-01 of {DUMP} {today}: failed 2 of 5 times: no room" in said
+    day = IN_2024.date()
+    assert f"waits: read_wikidata {WIKIDATA} {day}: failed 2 of 5 times: no room" in said
+    assert f"waits: build_windows 2021-01-01..2023-10-01 of {DUMP} {day}: failed 2 of 5 times: no room" in said
     assert f"at once: TEMPKB_HOME={home} tempkb build" in said
+    os.utime(store.home.waits, (0, 0))
+    assert "waits:" not in run_tempkb(home, "status").stdout, "that was another day"
+
+
+def test_while_a_command_works_nothing_is_asked_for_that_would_wait_for_it(registered, automation, instance):
+    _, store = registered
+    with at_work(store.home.working, works_on(Family.WINDOW, ["2021-01-01"])):
+        assert asked(tick(automation, instance, store)) == [("read_wikidata", WIKIDATA)]
+    with at_work(store.home.working, works_on(Family.ENTITIES, [WIKIDATA])):
+        assert asked(tick(automation, instance, store)) == [("build_windows", "2021-01-01..2023-10-01")]
+    assert len(asked(tick(automation, instance, store))) == 2
 
 
 @pytest.mark.slow
@@ -469,7 +479,6 @@ def test_a_new_cleaner_asks_for_mentions_but_for_no_dump(demo_home, home_folder,
 
 
 def test_a_dead_run_keeps_nobody_waiting_from_the_next_tick_on(registered, automation, instance):
-    """Whether a command or the daemon began it."""
     _, store = registered
     window = {"dagster/asset_partition_range_start": "2021-01-01", "dagster/asset_partition_range_end": "2023-10-01"}
     run = dg.DagsterRun(automation.WINDOWS_JOB, status=dg.DagsterRunStatus.STARTED, tags=window)
@@ -520,35 +529,15 @@ def test_without_a_window_there_is_no_age(home_folder, automation, instance):
     assert told.skip_message == "No window is built."
 
 
-def test_a_build_also_says_how_old_its_newest_window_is_and_bears_its_command(demo_home):
-    """Settings of the environment are no part of what was typed: the demo's is built with TEMPKB_NAMESPACES=all."""
-    with dg.DagsterInstance.from_config(str(demo_home / "dagster")) as instance:
-        (build,) = instance.get_runs(dg.RunsFilter(job_name="build_windows"))
-        assert build.tags["tempkb/command"] == "build"
-        typed = {run.tags["tempkb/command"] for run in instance.get_runs()}
-        assert "release ecbd 2021-01-01..2024-01-01 --preset small --name demo-cloze" in typed
-        key = dg.AssetCheckKey(dg.AssetKey("stable_snapshots"), "newest_window_is_recent")
-        records = instance.event_log_storage.get_latest_asset_check_execution_by_key([key])
-        (evaluation,) = [one.evaluation for one in records.values()]
-    assert evaluation.severity == dg.AssetCheckSeverity.WARN
-    assert evaluation.metadata["newest window"].value == "2023-Q4"
-
-
-def test_a_command_of_many_files_is_cut(monkeypatch):
-    import click
-
-    from tempkb.cli import main
-    from tempkb.runs import jobs
-
-    with main.make_context("tempkb", ["build", "--dump", "a b.xml", *(f"{n}.xml" for n in range(1000))]):
-        (told,) = jobs._typed().values()
-    assert told.startswith("build --dump 'a b.xml' 0.xml 1.xml")
-    assert (len(told), told[-1]) == (200, "…")
-    assert click.get_current_context(silent=True) is None
-    assert jobs._typed() == {}
-
-
-SENSORS = ("age_of_windows", "new_dumps", "after_registration", "after_building", "failed_runs", "auto_score")
+SENSORS = (
+    "age_of_windows",
+    "what_stands",
+    "new_dumps",
+    "after_registration",
+    "after_building",
+    "failed_runs",
+    "auto_score",
+)
 
 
 def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypatch):
