@@ -12,6 +12,9 @@ from typing import TextIO
 
 from tempkb.errors import TempkbError
 
+# Seconds for which somebody who only looks whether a thing is worked on may be in the way.
+_LOOK = 1.0
+
 
 class LockTimeoutError(TempkbError):
     """Another process kept a lock for longer than our patience."""
@@ -92,7 +95,7 @@ def at_work(folder: Path, names: Iterable[str]) -> Iterator[None]:
     Raises:
         LockTimeoutError: one of them is being removed.
     """
-    with _working(folder, names, fcntl.LOCK_SH):
+    with _working(folder, names, fcntl.LOCK_SH, _LOOK):
         yield
 
 
@@ -103,32 +106,33 @@ def nobody_at_work(folder: Path, names: Iterable[str]) -> Iterator[None]:
     Raises:
         LockTimeoutError: somebody works on one of them.
     """
-    with _working(folder, names, fcntl.LOCK_EX):
+    with _working(folder, names, fcntl.LOCK_EX, _LOOK):
         yield
 
 
 def is_at_work(folder: Path, name: str) -> bool:
     """Does a process work on a thing?"""
     try:
-        with nobody_at_work(folder, [name] if (folder / name).exists() else []):
+        with _working(folder, [name] if (folder / name).exists() else [], fcntl.LOCK_EX, 0):
             return False
     except LockTimeoutError:
         return True
 
 
 @contextlib.contextmanager
-def _working(folder: Path, names: Iterable[str], lock: int) -> Iterator[None]:
+def _working(folder: Path, names: Iterable[str], lock: int, seconds: float) -> Iterator[None]:
+    patience = Patience(seconds)
     with contextlib.ExitStack() as stack:
         for name in names:
             folder.mkdir(parents=True, exist_ok=True)
             handle = stack.enter_context((folder / name).open("a"))
-            try:
-                fcntl.flock(handle, lock | fcntl.LOCK_NB)
-            except BlockingIOError:
+            while not try_lock(handle.fileno(), lock):
+                if patience.wait():
+                    continue
                 raise LockTimeoutError(
                     f"{name!r} is in use: another program works on it at this moment; wait until that has ended, or "
                     "end it, then type the same again"
-                ) from None
+                )
         yield
 
 
@@ -156,10 +160,10 @@ def is_alive(folder: Path, mark: str) -> bool:
     return False
 
 
-def try_lock(descriptor: int) -> bool:
+def try_lock(descriptor: int, lock: int = fcntl.LOCK_EX) -> bool:
     """Take the lock on an open file if it is free; False if another process holds it."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

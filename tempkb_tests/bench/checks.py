@@ -1,10 +1,9 @@
-"""What each check costs beside its asset.
+"""What each check costs beside its task.
 
     python -m tempkb_tests.bench.checks [PAGES]    over a demo world of so many pages
     python -m tempkb_tests.bench.checks facts N    a DynamicTempLAMA release of N synthetic facts over forty quarters
 
-A home is built in this process, with one worker, and four releases of it, as `make demo` does. Dagster's own events tell
-when a step begins and ends; the CPU seconds of the process in between are the step's. What a release promises is asked
+A home is built in this process, with one worker, and four releases of it, as `make demo` does. What a release promises is asked
 within its step, before the release stands, and again as a check: both are shown.
 """
 
@@ -16,57 +15,56 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
+from typing import Any
 from unittest import mock
 
+from tempkb.engine.tasks import Task
 from tempkb_tests.bench.measuring import row
 from tempkb_tests.bench.sides import FACTS_DUMP, FIRST, LAST, make_facts
 
-_BEGUN, _ENDED = "STEP_START", ("STEP_SUCCESS", "STEP_FAILURE")
-
 
 class Steps:
-    """CPU seconds by step, and by promise within the step that now goes on."""
+    """CPU seconds of tasks, of checks, and of promises within the task that now goes on."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.checks: defaultdict[tuple[str, str, str], float] = defaultdict(float)
         self.within: defaultdict[tuple[str, str], float] = defaultdict(float)
-        self._now, self._began = "", 0.0
-
-    def hear(self, event: object) -> None:
-        """Take note of the begin or the end of a step."""
-        said = getattr(event, "dagster_event", None)
-        if said is None:
-            return
-        if said.event_type_value == _BEGUN:
-            self._now, self._began = said.step_key, time.process_time()
-        elif said.event_type_value in _ENDED:
-            self.seconds[said.step_key] += time.process_time() - self._began
+        self._now = ""
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hear what Dagster tells, and time the promises, inside the block."""
-        import dagster as dg
-
+        """Time tasks, checks and promises inside the block."""
         from tempkb.benchmarks import promises
 
-        handle, broken = dg.DagsterInstance.handle_new_event, promises.broken
+        run, judge, broken = Task.run, Task.judge_and_keep, promises.broken
 
-        def heard(instance: dg.DagsterInstance, event: object, **more: object) -> object:
-            self.hear(event)
-            return handle(instance, event, **more)  # type: ignore[arg-type]
+        def timed_task(task: Task, *rest: Any) -> Any:
+            self._now = task.name
+            return self._timed(self.seconds, task.name, run, task, *rest)
 
-        def timed(store: object, promise: promises.Promise, *rest: object) -> object:
-            began = time.process_time()
-            try:
-                return broken(store, promise, *rest)  # type: ignore[arg-type]
-            finally:
-                self.within[self._now, promise.name] += time.process_time() - began
+        def timed_check(task: Task, promise: Any, *rest: Any) -> Any:
+            self._now = ""
+            place = task.name, promise.about.name, promise.name
+            return self._timed(self.checks, place, judge, task, promise, *rest)
+
+        def timed_promise(store: Any, promise: Any, *rest: Any) -> Any:
+            return self._timed(self.within, (self._now, promise.name), broken, store, promise, *rest)
 
         with (
-            mock.patch.object(dg.DagsterInstance, "handle_new_event", heard),
-            mock.patch.object(promises, "broken", timed),
+            mock.patch.object(Task, "run", timed_task),
+            mock.patch.object(Task, "judge_and_keep", timed_check),
+            mock.patch.object(promises, "broken", timed_promise),
         ):
             yield
+
+    @staticmethod
+    def _timed(seconds: Any, place: object, do: Callable[..., Any], *arguments: Any) -> Any:
+        began = time.process_time()
+        try:
+            return do(*arguments)
+        finally:
+            seconds[place] += time.process_time() - began
 
 
 def main() -> None:
@@ -130,31 +128,19 @@ def _make_demo(pages: str) -> None:
 
 
 def _print_costs(steps: Steps, pages: str) -> None:
-    from tempkb.definitions import defs
-
-    made_by = {key: one.node_def.name for one in defs.assets or () for key in one.keys}
-    row(
-        f"check, demo world of {pages} pages", "CPU s", "CPU s of its asset", "check / asset", "within the asset's step"
-    )
+    row(f"check, demo world of {pages} pages", "CPU s", "CPU s of its task", "check / task", "within the task")
     row("---", "---", "---", "---", "---")
-    told = []
-    for check in defs.asset_checks or ():
-        (key,) = check.check_keys
-        step = made_by[key.asset_key]
-        own, asset = steps.seconds[check.node_def.name], steps.seconds[step]
-        if asset:
-            told.append((own / asset, key, own, asset, steps.within[step, key.name]))
-    for share, key, own, asset, within in sorted(told, key=lambda one: (-one[0], one[1].name)):
+    told = [(own / steps.seconds[task], task, table, name, own) for (task, table, name), own in steps.checks.items()]
+    for share, task, table, name, own in sorted(told, key=lambda one: (-one[0], one[3])):
+        within = steps.within[task, name]
         row(
-            f"`{key.asset_key.to_user_string()}.{key.name}`",
+            f"`{table}.{name}`",
             f"{own:.3f}",
-            f"{asset:.2f}",
+            f"{steps.seconds[task]:.2f}",
             f"{share:.3f}",
             f"{within:.3f}" if within else "",
         )
-    print(
-        f"\nAll assets {sum(steps.seconds[name] for name in {*made_by.values()}):.1f} CPU s, all checks {sum(one[2] for one in told):.1f}.\n"
-    )
+    print(f"\nAll tasks {sum(steps.seconds.values()):.1f} CPU s, all checks {sum(one[4] for one in told):.1f}.\n")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import pytest
 import tempkb
 from tempkb.windows import Granularity, epoch_seconds, instant, windows_until
 from tempkb_tests import oracle
-from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.conftest import run_module
 from tempkb_tests.real.data import DUMPS, REAL, as_history
 
 pytestmark = REAL
@@ -31,23 +31,12 @@ def build(home: Path, *files: str, **settings: str):
     """Build all quarters from files of the folder; return CPU seconds and the largest worker's megabytes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     arguments = [str(DUMPS / name) for name in files]
-    done = run_tempkb(
-        home, "build", "--all", "--dump", *arguments, TEMPKB_NAMESPACES="all", TEMPKB_WORKERS="2", **settings
-    )
+    named = {"TEMPKB_HOME": str(home), "TEMPKB_NAMESPACES": "all", "TEMPKB_WORKERS": "2", **settings}
+    done = run_module("tempkb_tests.real.building", "build", "--all", "--dump", *arguments, **named)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    peak, in_workers = told_by_dagster(home)
-    return cpu + in_workers, peak, done.stdout
-
-
-def told_by_dagster(home: Path) -> tuple[int, float]:
-    """Megabytes of the largest worker and CPU seconds of all, as the run told Dagster."""
-    import dagster as dg
-
-    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-        (record,) = instance.fetch_materializations(dg.AssetKey("stable_snapshots"), limit=1).records
-    facts = record.asset_materialization.metadata
-    return int(facts["worker_peak_mb"].value), float(facts["worker_cpu_seconds"].value)
+    told = [line.split()[1:] for line in done.stderr.splitlines() if line.startswith("workers ")]
+    return cpu + sum(float(seconds) for _, seconds in told), max(int(peak) for peak, _ in told), done.stdout
 
 
 def found(home: Path, monkeypatch) -> dict[tuple[int, date], tuple[int, int]]:

@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -44,7 +43,7 @@ def start(home: Path, arguments: tuple[str, ...]) -> subprocess.Popen:
 
 
 def contents_of(home: Path) -> dict[str, object]:
-    """Everything of a home that must be the same however it was built: lake, DuckDB rows, Dagster's partitions."""
+    """Everything of a home that must be the same however it was built: lake and DuckDB rows."""
     told: dict[str, object] = {
         str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in home.glob("lake/*/*/*/part-*.parquet")
@@ -60,8 +59,6 @@ def contents_of(home: Path) -> dict[str, object]:
             # How a view was made tells where its home lies.
             said = repr(rows).replace(str(home), "HOME")
             told[f"duckdb {name}"] = (len(rows), hashlib.sha256(said.encode()).hexdigest())
-    with sqlite3.connect(home / "dagster/history/runs/index.db") as index:
-        told["partitions"] = sorted(index.execute("SELECT partitions_def_name, partition FROM dynamic_partitions"))
     told["drafts"] = sorted(path.name for path in home.glob("*draft*"))
     return told
 

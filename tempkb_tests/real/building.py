@@ -1,0 +1,19 @@
+"""A command that says on standard error what its workers needed: `workers MEGABYTES_OF_THE_LARGEST CPU_SECONDS`."""
+
+import sys
+from typing import Any
+
+from tempkb.cli import main
+from tempkb.revisions import making
+from tempkb.revisions.building import Report, build
+
+
+def _told(*arguments: Any, **named: Any) -> Report:
+    report = build(*arguments, **named)
+    sys.stderr.write(f"workers {report.peak_mb} {report.cpu_seconds:.2f}\n")
+    return report
+
+
+if __name__ == "__main__":
+    making.build = _told
+    main(sys.argv[1:])
