@@ -4,7 +4,6 @@ What stands there can be told again from the lake, so a folder that Dagster cann
 """
 
 import contextlib
-import glob
 import json
 import os
 import signal
@@ -78,8 +77,7 @@ def dagster_at(home: Home) -> Iterator[Any]:
     try:
         with locked(home.path / "dagster.lock", Patience(_MAKING)):
             _set_aside_broken(home)
-            # Dagster reads the path of its settings as a pattern.
-            instance = dg.DagsterInstance.from_config(glob.escape(str(home.dagster)))
+            instance = dg.DagsterInstance.from_config(str(home.dagster))
             # Makes the file of events, unlike the others, which are made when the instance is.
             instance.get_dynamic_partitions("dumps")
         with instance:

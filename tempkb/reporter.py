@@ -112,7 +112,7 @@ class _Report:
     def _tell_asset(self, asset: _Asset) -> None:
         ledger = self.told.setdefault(asset.name, {"parts": {}, "checks": {}, "newest": 0})
         found = self._found(asset)
-        if {*ledger["parts"]} - {*found} and self._newest(asset.key):
+        if {*ledger["parts"]} - {*found}:
             # Dagster's storage cannot take back what it was told of one partition.
             self.instance.wipe_assets([asset.key])
             ledger |= {"parts": {}, "checks": {}}

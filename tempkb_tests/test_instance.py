@@ -242,12 +242,14 @@ print(done.run_id)
     assert not is_alive(home.marks, run_id)
 
 
-def test_settings_of_dagster_count_whatever_signs_the_homes_path_has(home_folder, monkeypatch):
-    monkeypatch.setenv("TEMPKB_HOME", str(home_folder / "it's [x] 100% é"))
-    home = load_home()
-    with dagster_at(home) as one:
-        assert one.compute_log_manager._base_dir == str(home.dagster / "compute_logs")
-        assert not one.telemetry_enabled
+def test_storage_and_settings_lie_in_the_home_whatever_signs_its_path_has(home_folder, monkeypatch):
+    for name in ("it's 100% é", "it's [x] 100% é"):
+        monkeypatch.setenv("TEMPKB_HOME", str(home_folder / name))
+        home = load_home()
+        with dagster_at(home) as one:
+            one.add_dynamic_partitions("dumps", ["testwiki-20230101"])
+        assert known_to_dagster(home) == (0, ["testwiki-20230101"], [])
+        assert all((home.dagster / file).is_file() for file in (RUNS, EVENTS, SCHEDULES, "dagster.yaml"))
 
 
 def test_the_address_is_the_first_thing_that_the_ui_says(home, monkeypatch, capfd):
