@@ -426,19 +426,26 @@ def tell_age(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResu
     said = ", ".join(f"{name}: {value}" for name, value in verdict.facts.items())
     if context.cursor == said:
         return dg.SkipReason(f"Told today. {said}")
-    told = dg.AssetCheckEvaluation(
+    return dg.SensorResult(asset_events=[_of_age(verdict)], cursor=said)
+
+
+def _of_age(verdict: Verdict) -> dg.AssetCheckEvaluation:
+    return dg.AssetCheckEvaluation(
         asset_key=dg.AssetKey(STABLE_SNAPSHOTS.name),
         check_name=AGE_CHECK,
         passed=verdict.passed,
         metadata=verdict.facts,
         severity=dg.AssetCheckSeverity.WARN,
     )
-    return dg.SensorResult(asset_events=[told], cursor=said)
 
 
-def tell_what_stands(context: dg.SensorEvaluationContext, store: Store) -> dg.SkipReason:
+def tell_what_stands(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult:
     """Tell Dagster what stands in the lake and was not told yet."""
-    return dg.SkipReason(f"Told {counted(report(context.instance, store), 'event')}.")
+    n_told = report(context.instance, store)
+    verdict = age_of_windows(store, now().date()) if n_told else None
+    # Dagster shows only verdicts that are younger than what it was told of the table.
+    events = [_of_age(verdict)] if verdict is not None else []
+    return dg.SensorResult(asset_events=events, skip_reason=f"Told {counted(n_told, 'event')}.")
 
 
 def after_windows_end(context: dg.ScheduleEvaluationContext, store: Store) -> list[dg.RunRequest] | dg.SkipReason:

@@ -179,7 +179,8 @@ class _Report:
                 if name not in kept or kept[name]["passed"]:
                     kept[name] = said
         for name, said in kept.items():
-            if ledger.get(name) != (mark := _digest(said)):
+            # Dagster shows only verdicts that are younger than what an asset was told.
+            if ledger.get(name) != (mark := _digest(said)) or self.new[asset.key]:
                 severity = dg.AssetCheckSeverity.WARN if said["is_warning"] else dg.AssetCheckSeverity.ERROR
                 self._add(
                     dg.AssetCheckEvaluation(

@@ -9,7 +9,7 @@ import dagster as dg
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.engine.steps import Step
-from tempkb.engine.tasks import NOTES, Done, Order, Picture, Rows, Shown, Task, bad_in_words
+from tempkb.engine.tasks import NOTES, Done, Order, Picture, Rows, Shown, Task, bad_in_words, keep_verdict
 from tempkb.options import Option
 from tempkb.partitions import CHAINED
 from tempkb.settings import Settings
@@ -98,6 +98,7 @@ def _report(
         context.log.warning(note)
     for (about, name), verdict in done.verdicts.items():
         if about in order.tables:
+            keep_verdict(order.store, order.store.tables[about], order.keys or None, name, verdict)
             yield dg.AssetCheckResult(asset_key=about, check_name=name, passed=verdict.passed, metadata=verdict.facts)
     found, shows = _by_key(order, done), {} if done.bad else done.shows()
     notes = {NOTES: list(done.notes)} if done.notes else {}
