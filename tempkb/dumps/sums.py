@@ -56,7 +56,7 @@ def known_sums(path: Path, notes: Path | None, kinds: Collection[str] = ()) -> d
     if noted and {"sha256", *kinds} <= noted.keys():
         return noted
     hashes = Hashes(kinds)
-    for piece in _pieces(path):
+    for piece in pieces_of(path):
         hashes.take(piece)
     sums = noted | hashes.hexdigests()
     if notes is not None:
@@ -131,7 +131,8 @@ def _note_name(path: Path) -> str:
     return f"{path.name}.{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}.json"
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
+def pieces_of(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file."""
     with path.open("rb") as handle:
         while piece := handle.read(_PIECE):
             yield piece

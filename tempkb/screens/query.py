@@ -37,6 +37,7 @@ _ONLY_TABLES = "tempkb sql reads the published tables of the home and no other f
 # DuckDB's messages about names that do not exist here.
 _OF_EXTENSION = re.compile(r"it exists in the (\w+) extension")
 _NO_TABLE = re.compile(r"Table with name (.+?) does not exist")
+_SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
 _NO_FUNCTION = re.compile(r"Table Function with name (\S+) does not exist")
 _DATABASE_AS_TABLE = "Select a table using `table_name="
 _LOOKS_LIKE_A_FILE = re.compile(r"/|\.\w+$")
@@ -139,9 +140,12 @@ def _in_our_words(store: Store, error: duckdb.Error) -> str:
         return f"{no_table[1]} was not computed yet; compute it from the scores that are there: tempkb results"
     elif _DATABASE_AS_TABLE in text:
         why = "a database is not a table"
+    elif no_table and no_table[1].lower() in {*store.tables, *store.views}:
+        said = f"nothing of {no_table[1]} is published yet"
+        return f"{said}; wait for the build that runs, or see what is built: tempkb status"
     else:
-        explained = store.database.explain(error)
-        return f"{explained}\n{_LIST_TABLES}" if no_table and "\n" in explained else explained
+        # The nearest name may be one of DuckDB's own tables, which is no help.
+        return f"{_SUGGESTED.sub('', text)}\n{_LIST_TABLES}" if no_table else text
     return f"{why}. {_ONLY_TABLES}. {_own_shell(store.database.path)}"
 
 

@@ -133,7 +133,7 @@ def differences() -> list["Difference"]:
     from tempkb.api import open_store
 
     store = open_store()
-    return store.database.differences({name: store.lake.versions(name) for name in store.tables})
+    return list(store.database.differences({name: store.lake.versions(name) for name in store.tables}))
 
 
 def whole() -> list[str]:
@@ -180,6 +180,8 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
 
     The pointers are to be written again, and the partition that is gone is to be built again.
     """
+    from tempkb.api import open_store
+
     chance, undisturbed, wrong = random.Random(seed), state(), []
     by_table: dict[str, list[Path]] = {}
     for pointer in sorted(lake.glob("[a-z]*/*/CURRENT")):
@@ -189,8 +191,8 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
     for pointer in struck:
         pointer.unlink()
     shutil.rmtree(gone.parent)
-    before, missed = faults(), {one.thing for one in differences() if one.is_lost}
-    noticed = set(before) | {(table, key) for table, _, key in (one.partition(" ") for one in missed)}
+    open_store().database.note_missing()
+    noticed = set(faults())
     if noticed != {(one.parents[1].name, one.parent.name) for one in struck}:
         wrong.append(f"pointers: noticed {noticed}; deleted {struck}")
     wrong += [f"pointers: {said}" for said in (*mend(), *whole())]

@@ -28,12 +28,13 @@ POINTS_OF_PUBLISHING = {
     "in the transaction, a table made": (database.Database, "_bring_in"),
     "in the transaction, books kept": (database.Database, "_keep_books"),
     "the copy changed": (database.Database, "_change"),
-    "the log of the old file set aside": (Path, "rename"),
+    "the copy made whole": (Path, "rename"),
+    "the log of the old file deleted": (Path, "unlink"),
     "the file replaced": (Path, "replace"),
     "the file replaced, and all tidied up": (database.Database, "_publish"),
 }
 # Functions that are also called before the moment that matters: how to know it by the first argument.
-_MOMENTS = {"rename": ".wal", "replace": "duckdb.draft"}
+_MOMENTS = {"rename": "duckdb.draft", "unlink": "duckdb.wal", "replace": "duckdb.ready"}
 
 
 def die_after(owner, name):
