@@ -23,6 +23,7 @@ from tempkb.results.steps import are_due, asked_of
 from tempkb.screens.failure import warn
 from tempkb.screens.utf8 import as_utf8, speak_utf8
 from tempkb.store.answers import BATCH_ROWS, Answer
+from tempkb.store.opening import DatabaseFileError
 from tempkb.store.questions import RefusedError, check, names_in
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
@@ -74,16 +75,10 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     query = as_utf8(query)
     if parquet is not None:
         _check_target(store, parquet)
-    pending, _, why = store.database.pending()
+    older = _older(store)
     with _asking(store, query) as (connection, statement):
-        if pending:
-            them = "it" if len(pending) == 1 else "them"
-            warn(
-                f"{store.database.path.name} does not show {counted(len(pending), 'partition')} as the lake has "
-                f"{them}, so SQL may show older rows: {why or 'if nothing is at work, type: tempkb publish'}"
-            )
-        if due := are_due(store, names_in(statement)):
-            warn(due)
+        for note in filter(None, (older, are_due(store, names_in(statement)))):
+            warn(note)
         if parquet is not None:
             _write_parquet(connection.sql(statement).to_arrow_reader(BATCH_ROWS), parquet)
             return
@@ -94,6 +89,17 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
             _write_json(answer)
         else:
             _print(answer)
+
+
+def _older(store: Store) -> str:
+    """Say why SQL may show older rows than the lake has; empty if it does not."""
+    try:
+        pending, _ = store.database.pending()
+    except DatabaseFileError as error:
+        return str(error)
+    n = f"{counted(len(pending), 'partition')} as the lake has {'it' if len(pending) == 1 else 'them'}"
+    said = f"{store.database.path.name} does not show {n}, so SQL may show older rows"
+    return f"{said}: if nothing is at work, type: tempkb publish" if pending else ""
 
 
 @contextlib.contextmanager

@@ -83,7 +83,7 @@ class Publication:
 
     Attributes:
         done: partitions that were published or removed.
-        left: partitions that may still be pending; all that there are if nothing could be published.
+        left: partitions that may still be pending: none, or all that there are if nothing could be published.
         damaged: partitions that were found damaged in the lake, in words; they count as absent.
         set_aside: message about a DuckDB file that was moved away; empty if there was none.
         no_room: was it prevented by a full disk?
@@ -176,15 +176,14 @@ class Database:
             close_off(connection, [self._lake.root / name for name in self._tables])
             yield connection
 
-    def pending(self) -> tuple[list[tuple[str, str]], list[str], str]:
+    def pending(self) -> tuple[list[tuple[str, str]], list[str]]:
         """Compare the file with the lake; see `reading` for errors.
 
         Returns:
-            the (table, partition) that the next publication brings in or removes; tables and views of others in the
-            file; and why some cannot be published, empty if nothing prevents it.
+            the (table, partition) that the next publication brings in or removes, and tables and views of others.
         """
         shown = self._look()
-        return [(name, key) for name, keys in self._due(shown).items() for key in keys], shown.others, self._why(shown)
+        return [(name, key) for name, keys in self._due(shown).items() for key in keys], shown.others
 
     def shown_versions(self) -> set[tuple[str, str, str]]:
         """Return (table, partition, version) of everything published; empty if nothing has been."""
@@ -279,11 +278,7 @@ class Database:
             return self._shown(connection)
 
     def _shown(self, connection: Connection) -> _Shown:
-        """Return what an open file shows.
-
-        Raises:
-            DatabaseFileError: a user's table or view has the name of one of our books.
-        """
+        """Return what an open file shows; raise a DatabaseFileError if something of others has a name of ours."""
         relations, shown = _relations(connection), _Shown()
         shown.kinds = {name: "TABLE" for name in _OWNERS if relations.get(("main", name), ("", ""))[1]}
         if _has_books(relations):
@@ -303,24 +298,13 @@ class Database:
             for schema, name in relations
             if schema != "main" or name not in shown.kinds
         )
-        if blocked := [name for name in shown.others if name.lower() in _OWNERS]:
-            raise DatabaseFileError(self._refusal(blocked))
+        ours = {*_OWNERS, *self._tables, *self._views}
+        if in_the_way := [name for name in shown.others if name.lower() in ours]:
+            raise DatabaseFileError(
+                f"{self.path} holds {', '.join(in_the_way)}, which tempkb did not make and leaves as it is, though it "
+                "publishes under the same name; rename or drop it, then: tempkb publish"
+            )
         return shown
-
-    def _in_the_way(self, shown: _Shown) -> dict[str, str]:
-        """Return tables and views of others by those of ours that therefore cannot be published."""
-        return {one.lower(): one for one in shown.others if one.lower() in {*self._tables, *self._views}}
-
-    def _why(self, shown: _Shown) -> str:
-        """Return why something cannot be published; empty if nothing prevents it."""
-        blocked = self._in_the_way(shown)
-        return self._refusal([*blocked.values()]) if blocked else ""
-
-    def _refusal(self, names: Sequence[str]) -> str:
-        return (
-            f"{self.path} holds {', '.join(names)}, which tempkb did not make and leaves as it is, though it publishes "
-            "under the same name; rename or drop it, then: tempkb publish"
-        )
 
     @cached_property
     def _guard(self) -> str:
@@ -369,8 +353,8 @@ class Database:
             return publication
         with attached(self.path, patience) as held:
             shown = self._shown(held)
-            if not self._due(shown).keys() - self._in_the_way(shown) and not any(self._views_due(shown)):
-                return self._publication(shown, self._due(shown), ())
+            if not self._due(shown) and not any(self._views_due(shown)):
+                return Publication(0, 0)
             self._note_missing(shown)
             self._copy()
             publication = self._change(shown, patience)
@@ -425,24 +409,20 @@ class Database:
     def _change(self, shown: _Shown, patience: Patience) -> Publication:
         """Bring the draft up to date; nobody else can change it meanwhile."""
         damaged: list[str] = []
-        due, blocked = self._due(shown), self._in_the_way(shown)
+        due = self._due(shown)
         with attached(self._draft, patience, to_write=True) as connection, _transaction(connection):
             if sum(one.rows for name in due for one in self._lake.versions(name)) < _FEW_ROWS:
                 connection.execute("SET threads = 1")
             _make_books(connection)
-            for name in due.keys() - blocked:
-                self._bring_in(connection, self._tables[name], due[name], shown, damaged)
+            for name, keys in due.items():
+                self._bring_in(connection, self._tables[name], keys, shown, damaged)
             for view, query, form in self._views_due(shown):
                 _make(connection, shown, view.name, form, query)
                 _comment(connection, view, "VIEW")
         # Opened again, since DuckDB says a view otherwise than when it was made.
         with attached(self._draft, patience, to_write=True) as connection, _transaction(connection):
             self._keep_forms(connection, shown)
-        return self._publication(shown, due, damaged)
-
-    def _publication(self, shown: _Shown, due: Keys, damaged: Sequence[str]) -> Publication:
-        left = sum(len(due.get(name, ())) for name in self._in_the_way(shown))
-        return Publication(sum(map(len, due.values())) - left, left, self._why(shown), tuple(damaged))
+        return Publication(sum(map(len, due.values())), 0, "", tuple(damaged))
 
     def _bring_in(
         self, connection: Connection, table: Table, keys: Sequence[str], shown: _Shown, damaged: list[str]
@@ -494,9 +474,9 @@ class Database:
 
     def _views_due(self, shown: _Shown) -> Iterator[tuple[View, str, Form]]:
         """Yield each named view that is to be made, with its query and form; `shown.forms` may grow meanwhile."""
-        blocked, forms = self._in_the_way(shown), shown.forms
+        forms = shown.forms
         for view in self._views.values():
-            if view.name not in blocked and set(view.needs) <= forms.keys():
+            if set(view.needs) <= forms.keys():
                 query = view.query_without(self._absent(view.optional, forms))
                 used = (" ".join(forms[name]) for name in (*view.needs, *view.optional) if name in forms)
                 form = ("question", _digest("\n".join([view.meaning, query, *used])))

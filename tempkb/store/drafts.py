@@ -27,7 +27,7 @@ _ROWS_PER_FILE = 1 << 22
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a partition was made from and with; it becomes the rows of its manifest. The fields are those of `Version`."""
+    """What a partition was made from and with, which becomes its manifest; see the attributes of `Version`."""
 
     inputs: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from tempkb.store import files, versions
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.files import write_summed
 from tempkb.store.locks import Patience
-from tempkb.store.opening import DamagedDatabaseError
+from tempkb.store.opening import DamagedDatabaseError, DatabaseFileError
 from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, View
@@ -415,14 +415,15 @@ def test_a_view_of_ours_that_somebody_has_replaced_is_noticed(home_folder, said)
         with duckdb.connect(str(store.database.path)) as connection:
             connection.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT 'north' AS region")
             connection.execute(said.format(name, meaning))
-        found = differences(store)
-        publication = store.publish()
         if "{}'" in said:
             # It says that it is ours, so it is made again.
-            assert any(name in one.thing for one in found)
-            assert publication.reason == ""
+            assert any(name in one.thing for one in differences(store))
+            assert store.publish().reason == ""
         else:
-            assert f"holds {name}, which tempkb did not make and leaves as it is" in publication.reason
+            refused = f"holds {name}, which tempkb did not make and leaves as it is"
+            assert refused in store.publish().reason
+            with pytest.raises(DatabaseFileError, match=refused):
+                differences(store)
             with duckdb.connect(str(store.database.path)) as connection:
                 connection.execute(f"DROP VIEW {name}")
             store.publish()

@@ -81,7 +81,7 @@ def test_equal_rows_from_other_files_bring_their_manifest(store):
     write(store, "north", 1)
     store.publish()
     version = store.write(TOWNS, "north", [towns("north", 1, 1)], Provenance({"y": "2"}))
-    assert store.database.pending() == ([("towns", "north")], [], "")
+    assert store.database.pending() == ([("towns", "north")], [])
     assert store.publish().done == 1
     assert query(store, "SELECT name FROM manifest WHERE role = 'input'") == [("y",)]
     assert list(store.database.differences({"towns": [version]})) == []
