@@ -35,13 +35,15 @@ if TYPE_CHECKING:
 _SHOWN_ROWS = 100
 _LIST_TABLES = "List the tables: tempkb tables"
 _ONLY_TABLES = "tempkb sql reads the published tables of the home and no other files (list them: tempkb tables)"
-# DuckDB's messages about names that do not exist here.
-_OF_EXTENSION = re.compile(r"it exists in the (\w+) extension")
 _NO_TABLE = re.compile(r"Table with name (.+?) does not exist")
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
-_NO_FUNCTION = re.compile(r"Table Function with name (\S+) does not exist")
-_DATABASE_AS_TABLE = "Select a table using `table_name="
-_LOOKS_LIKE_A_FILE = re.compile(r"/|\.\w+$")
+# DuckDB's messages about what is not to be had here, with our words.
+_UNAVAILABLE = (
+    (r"it exists in the (\w+) extension", "it needs DuckDB's extension {}, and no extension is loaded here"),
+    (r"Table with name (.*/.*|.+\.\w+?) does not exist", "{!r} is not a table of the home"),
+    (r"Table Function with name (\S+) does not exist", "there is no table function {} here"),
+    (r"Select a table using `table_name=", "a database is not a table"),
+)
 # Beginnings of DuckDB's messages of errors that are not faults of the query, which Arrow raises as its own errors.
 _ERRORS = {
     "Out of Memory Error": duckdb.OutOfMemoryException,
@@ -110,20 +112,17 @@ def _asking(store: Store, query: str) -> Iterator[tuple[duckdb.DuckDBPyConnectio
         try:
             yield connection, check(connection, query)
         except RefusedError as error:
-            raise SettingsError(
-                f"the query was refused: {error}. tempkb sql runs one statement that reads (SELECT, FROM, WITH, "
-                "EXPLAIN, DESCRIBE, SHOW, SUMMARIZE); --csv, --json or --parquet FILE write its result. "
-                f"{_own_shell(path)}"
-            ) from None
+            forms = "SELECT, FROM, WITH, EXPLAIN, DESCRIBE, SHOW, SUMMARIZE"
+            one = (
+                f"tempkb sql runs one statement that reads ({forms}); --csv, --json or --parquet FILE write its result"
+            )
+            raise SettingsError(f"the query was refused: {error}. {one}. {_own_shell(path)}") from None
         except duckdb.PermissionException as error:
-            raise SettingsError(
-                f"the query was refused: {_first_line(error)}. {_ONLY_TABLES}. {_own_shell(path)}"
-            ) from None
+            said = f"the query was refused: {_first_line(error)}. {_ONLY_TABLES}. {_own_shell(path)}"
+            raise SettingsError(said) from None
         except duckdb.OutOfMemoryException as error:
-            raise SettingsError(
-                f"the query ran out of memory: {_first_line(error)}; select fewer columns or rows, or sort and group "
-                "fewer of them"
-            ) from None
+            fewer = "select fewer columns or rows, or sort and group fewer of them"
+            raise SettingsError(f"the query ran out of memory: {_first_line(error)}; {fewer}") from None
         except duckdb.Error as error:
             if damage := _unreadable_file(store, error):
                 raise StoredDamageError(damage) from None
@@ -135,24 +134,20 @@ def _asking(store: Store, query: str) -> Iterator[tuple[duckdb.DuckDBPyConnectio
 def _in_our_words(store: Store, error: duckdb.Error) -> str:
     """Return what is wrong with a query, and, if it needs something that is not available here, where it is."""
     text = str(error)
-    extension, no_table, no_function = _OF_EXTENSION.search(text), _NO_TABLE.search(text), _NO_FUNCTION.search(text)
-    if extension:
-        why = f"it needs DuckDB's extension {extension[1]}, and no extension is loaded here"
-    elif no_table and _LOOKS_LIKE_A_FILE.search(no_table[1]):
-        why = f"{no_table[1]!r} is not a table of the home"
-    elif no_function:
-        why = f"there is no table function {no_function[1]} here"
-    elif no_table and asked_of(store, (no_table[1].lower(),)):
-        return f"{no_table[1]} was not computed yet; compute it from the scores that are there: tempkb results"
-    elif _DATABASE_AS_TABLE in text:
-        why = "a database is not a table"
-    elif no_table and no_table[1].lower() in {*store.tables, *store.views}:
-        said = f"nothing of {no_table[1]} is published yet"
+    for pattern, words in _UNAVAILABLE:
+        if found := re.search(pattern, text):
+            return f"{words.format(*found.groups())}. {_ONLY_TABLES}. {_own_shell(store.database.path)}"
+    no_table = _NO_TABLE.search(text)
+    if no_table is None:
+        return text
+    name = no_table[1].lower()
+    if asked_of(store, (name,)):
+        return f"{name} was not computed yet; compute it from the scores that are there: tempkb results"
+    if name in {*store.tables, *store.views}:
+        said = f"nothing of {name} is published yet"
         return f"{said}; wait for the build that runs, or see what is built: tempkb status"
-    else:
-        # The nearest name may be one of DuckDB's own tables, which is no help.
-        return f"{_SUGGESTED.sub('', text)}\n{_LIST_TABLES}" if no_table else text
-    return f"{why}. {_ONLY_TABLES}. {_own_shell(store.database.path)}"
+    # The nearest name may be one of DuckDB's own tables, which is no help.
+    return f"{_SUGGESTED.sub('', text)}\n{_LIST_TABLES}"
 
 
 def _unreadable_file(store: Store, error: duckdb.Error) -> str:
@@ -173,11 +168,8 @@ def _unreadable_file(store: Store, error: duckdb.Error) -> str:
 
 
 def _own_shell(path: Path) -> str:
-    line = f"duckdb.connect({str(path)!r}, read_only=True)"
-    return (
-        f"For everything else, open the file in DuckDB's shell: duckdb -readonly {shlex.quote(str(path))}; or in "
-        f"Python: {line}"
-    )
+    shell = f"open the file in DuckDB's shell: duckdb -readonly {shlex.quote(str(path))}"
+    return f"For everything else, {shell}; or in Python: duckdb.connect({str(path)!r}, read_only=True)"
 
 
 def _first_line(error: duckdb.Error) -> str:

@@ -163,10 +163,10 @@ def _lacking_texts(store: Store, whole: Whole) -> Iterator[str]:
 def _faults_of_database(store: Store, whole: Whole, passed: set[tuple[str, str]]) -> list[str]:
     path = store.database.path
     try:
-        found = list(store.database.differences(whole, passed)) if path.exists() else []
+        found = store.database.differences(whole, passed) if path.exists() else ()
+        return [f"{path.name}, {one}" for one in found]
     except TempkbError as error:
         return [str(error)]
-    return [f"{path.name}, {one.thing}: {one.found}. {one.repair}" for one in found]
 
 
 def _faults_of_releases(store: Store, unfinished: Sequence[str], passed: set[tuple[str, str]]) -> Iterator[str]:

@@ -31,7 +31,6 @@ from tempkb.store.files import NO_ROOM
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.opening import (
-    ATTACHED,
     DamagedDatabaseError,
     DatabaseFileError,
     NothingPublishedError,
@@ -72,9 +71,10 @@ _NO_ROOM = re.compile("|".join(os.strerror(number) for number in NO_ROOM))
 # Independent of the order of rows, and as exact as 64 bits per row allow.
 _HASH = "count(*), sum(CAST(hash({columns}) AS HUGEINT))"
 
+_PUBLISH = "Publish it: tempkb publish"
+
 Connection = duckdb.DuckDBPyConnection
 Form = tuple[str, str]
-Keys = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,6 @@ class Publication:
     damaged: tuple[str, ...] = ()
     set_aside: str = ""
     no_room: bool = False
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference between the DuckDB file and the lake: table and partitions, or a view, and what to type."""
-
-    thing: str
-    found: str
-    repair: str
 
 
 @dataclass
@@ -190,9 +181,12 @@ class Database:
         shown = self._look().versions
         return {(name, key, version) for name, keys in shown.items() for key, (version, _) in keys.items()}
 
-    def note_missing(self) -> None:
+    def note_missing(self, shown: "_Shown | None" = None) -> None:
         """Let the lake know that what the file shows is lost if nothing is left of it; see `reading` for errors."""
-        self._note_missing(self._look())
+        shown = shown or self._look()
+        for name, keys in self._due(shown).items():
+            for key in shown.versions.get(name, {}).keys() & keys:
+                self._lake.miss(name, key, shown.versions[name][key][0])
 
     def publish(self, patience: Patience) -> Publication:
         """Let the file show the lake as it is now; a damaged one is moved away, and a new one takes its place."""
@@ -231,18 +225,16 @@ class Database:
 
     def differences(
         self, whole: Mapping[str, Sequence[Version]], passed: Collection[tuple[str, str]] = ()
-    ) -> Iterator[Difference]:
-        """Yield where the file differs from the lake; reads all of it, so that DuckDB compares its own sums.
+    ) -> Iterator[str]:
+        """Yield in words where the file differs from the lake; reads all of it, so that DuckDB compares its own sums.
 
         Args:
             whole: versions of the lake whose files are known to be good, by table; other tables are not compared.
             passed: (table, partition) whose absence is no difference.
 
         Raises:
-            DamagedDatabaseError: DuckDB cannot read the file.
-            LockTimeoutError: another program writes in it.
+            DatabaseFileError: see `reading`; DuckDB also finds damage in what nobody has read before.
         """
-        publish = "Publish it: tempkb publish"
         with self.reading() as connection:
             shown = self._shown(connection)
             due = self._due(shown)
@@ -250,7 +242,7 @@ class Database:
                 pending = [key for key in due.get(name, ()) if (name, key) not in passed]
                 if pending:
                     more = f" and {len(pending) - 1:,} more, to {pending[-1]}" if pending[1:] else ""
-                    yield Difference(f"{name} {pending[0]}{more}", "not shown as the lake has it now", publish)
+                    yield f"{name} {pending[0]}{more}: not shown as the lake has it now. {_PUBLISH}"
                 # What was replaced and published since the lake was read is not what is shown.
                 known = shown.versions.get(name, {})
                 settled = [one for one in versions if known.get(one.partition) == _identity(one)]
@@ -258,7 +250,7 @@ class Database:
                 if settled:
                     yield from self._other_rows(connection, self._tables[name], settled, shown.forms[name][0])
             for view, *_ in self._views_due(shown):
-                yield Difference(f"view {view.name}", "not the one that tempkb declares", publish)
+                yield f"view {view.name}: not the one that tempkb declares. {_PUBLISH}"
             for name in shown.others:
                 place = ".".join(map(identifier, name.split(".")))
                 connection.execute(f"SELECT {_HASH.format(columns='one')} FROM {place} AS one").fetchall()
@@ -325,7 +317,7 @@ class Database:
         form = table.form(sum(version.rows for version in versions), self._max_rows)
         return form, f"{table.fingerprint} {_BROUGHT_IN}{self._place if form == 'view' else ''}"
 
-    def _due(self, shown: _Shown) -> Keys:
+    def _due(self, shown: _Shown) -> dict[str, list[str]]:
         """Return by table the keys of what differs from the lake."""
         due = {}
         for name, table in self._tables.items():
@@ -336,11 +328,6 @@ class Database:
             if keys:
                 due[name] = sorted(keys)
         return due
-
-    def _note_missing(self, shown: _Shown) -> None:
-        for name, keys in self._due(shown).items():
-            for key in shown.versions.get(name, {}).keys() & keys:
-                self._lake.miss(name, key, shown.versions[name][key][0])
 
     def _publish(self, patience: Patience) -> Publication:
         """Publish to a copy, which takes the place of the file; the caller holds the lock."""
@@ -355,7 +342,7 @@ class Database:
             shown = self._shown(held)
             if not self._due(shown) and not any(self._views_due(shown)):
                 return Publication(0, 0)
-            self._note_missing(shown)
+            self.note_missing(shown)
             self._copy()
             publication = self._change(shown, patience)
             self._draft.rename(self._ready)
@@ -410,7 +397,7 @@ class Database:
         """Bring the draft up to date; nobody else can change it meanwhile."""
         damaged: list[str] = []
         due = self._due(shown)
-        with attached(self._draft, patience, to_write=True) as connection, _transaction(connection):
+        with attached(self._draft, patience, to_write=True) as connection:
             if sum(one.rows for name in due for one in self._lake.versions(name)) < _FEW_ROWS:
                 connection.execute("SET threads = 1")
             _make_books(connection)
@@ -420,8 +407,12 @@ class Database:
                 _make(connection, shown, view.name, form, query)
                 _comment(connection, view, "VIEW")
         # Opened again, since DuckDB says a view otherwise than when it was made.
-        with attached(self._draft, patience, to_write=True) as connection, _transaction(connection):
-            self._keep_forms(connection, shown)
+        with attached(self._draft, patience, to_write=True) as connection:
+            relations = _relations(connection)
+            connection.execute("DELETE FROM declared")
+            for name, (form, fingerprint) in shown.forms.items():
+                told = fingerprint + _MARKS + _marks(*relations["main", name])
+                connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [name, form, told])
         return Publication(sum(map(len, due.values())), 0, "", tuple(damaged))
 
     def _bring_in(
@@ -460,17 +451,9 @@ class Database:
             query = f"DELETE FROM {name} WHERE {_OWNERS[name]} = ? AND list_contains(?, partition)"
             connection.execute(query, [table.name, list(keys)])
             if new:
-                _register(connection, new)
+                _register(connection, "new_rows", new)
                 now = ", now() AS published_at" if name == "published" else ""
                 connection.execute(f"INSERT INTO {name} BY NAME SELECT *{now} FROM new_rows")
-
-    def _keep_forms(self, connection: Connection, shown: _Shown) -> None:
-        """Write down how all tables and views of ours were made, and what DuckDB says of each, which shows changes."""
-        relations = _relations(connection)
-        connection.execute("DELETE FROM declared")
-        for name, (form, fingerprint) in shown.forms.items():
-            told = fingerprint + _MARKS + _marks(*relations["main", name])
-            connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [name, form, told])
 
     def _views_due(self, shown: _Shown) -> Iterator[tuple[View, str, Form]]:
         """Yield each named view that is to be made, with its query and form; `shown.forms` may grow meanwhile."""
@@ -499,20 +482,28 @@ class Database:
 
     def _other_rows(
         self, connection: Connection, table: Table, versions: Sequence[Version], form: str
-    ) -> Iterator[Difference]:
+    ) -> Iterator[str]:
         """Compare the rows that belong to versions of a table, in it and in the side tables, with those of the lake."""
-        if form == "table":
-            held = _rows(table, versions, tagged=True)
-            for key in _differing(
-                connection, table, "lake_partition", f"FROM {identifier(table.name)}", held, versions
-            ):
-                yield Difference(f"{table.name} {key}", "other rows than the lake has", made_again_by(self.path))
+        compared = [
+            (table, "", "lake_partition", f"FROM {identifier(table.name)}", _rows(table, versions, tagged=True))
+        ]
         for side in SIDE_TABLES:
-            _register(connection, [row for one in versions for row in one.side_rows(side.name)], side)
+            _register(
+                connection, f"held_{side.name}", [row for one in versions for row in one.side_rows(side.name)], side
+            )
             shown = f"FROM {side.name} WHERE {_OWNERS[side.name]} = {literal(table.name)}"
-            for key in _differing(connection, side, "partition", shown, "FROM new_rows", versions):
-                thing = f"{side.name} of {table.name} {key}"
-                yield Difference(thing, "other rows than the lake has", made_again_by(self.path))
+            compared.append((side, f"{side.name} of ", "partition", shown, f"FROM held_{side.name}"))
+        for declared, of, key, *sources in compared[form != "table" :]:
+            columns = ", ".join(f"CAST({identifier(one.name)} AS {one.sql_type})" for one in declared.columns)
+            query = f"SELECT {key}, {_HASH.format(columns=columns)} FROM ({{}}) GROUP BY {key}"
+            found, expected = (
+                {partition: sums for partition, *sums in connection.execute(query.format(one)).fetchall()}
+                for one in sources
+            )
+            for version in versions:
+                if found.get(version.partition) != expected.get(version.partition):
+                    said = f"{of}{table.name} {version.partition}: other rows than the lake has"
+                    yield f"{said}. {made_again_by(self.path)}"
 
 
 def _identity(version: Version) -> tuple[str, str]:
@@ -580,19 +571,6 @@ def _rows(table: Table, versions: Sequence[Version], *, tagged: bool) -> str:
     return f"SELECT {', '.join(columns)} FROM {source}"
 
 
-def _differing(
-    connection: Connection, table: Table, key: str, shown: str, held: str, versions: Sequence[Version]
-) -> list[str]:
-    """Return the partitions of versions of which two queries give other rows, by counts and sums of hashes."""
-    columns = ", ".join(f"CAST({identifier(one.name)} AS {one.sql_type})" for one in table.columns)
-    query = f"SELECT {key}, {_HASH.format(columns=columns)} FROM ({{}}) GROUP BY {key}"
-    found, expected = (
-        {partition: sums for partition, *sums in connection.execute(query.format(rows)).fetchall()}
-        for rows in (shown, held)
-    )
-    return [one.partition for one in versions if found.get(one.partition) != expected.get(one.partition)]
-
-
 def _comment(connection: Connection, thing: Table | View, kind: str, more: Mapping[str, str] | None = None) -> None:
     """Say what a table or view means; `more` are meanings of columns that are not declared."""
     name, columns = identifier(thing.name), thing.columns if isinstance(thing, Table) else ()
@@ -602,16 +580,8 @@ def _comment(connection: Connection, thing: Table | View, kind: str, more: Mappi
     connection.execute("; ".join(comments))
 
 
-def _register(connection: Connection, rows: Sequence[Mapping[str, Any]], table: Table | None = None) -> None:
-    """Let `new_rows` stand for rows, from Arrow: with a statement for each, DuckDB takes ten times as long."""
+def _register(connection: Connection, name: str, rows: Sequence[Mapping[str, Any]], table: Table | None = None) -> None:
+    """Let a name stand for rows, from Arrow: with a statement for each, DuckDB takes ten times as long."""
     import pyarrow as pa
 
-    connection.register("new_rows", pa.Table.from_pylist(rows, table.schema if table else None))
-
-
-@contextlib.contextmanager
-def _transaction(connection: Connection) -> Iterator[None]:
-    """Commit what is done in the block, and move it from the write-ahead log into the file."""
-    connection.execute("BEGIN")
-    yield
-    connection.execute(f"COMMIT; CHECKPOINT {ATTACHED}")
+    connection.register(name, pa.Table.from_pylist(rows, table.schema if table else None))

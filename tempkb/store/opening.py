@@ -17,8 +17,8 @@ from tempkb.errors import TempkbError
 from tempkb.store.locks import LockTimeoutError, Patience
 from tempkb.store.quoting import literal
 
-ATTACHED = "tempkb"
-"""The name under which the file is attached: the one that it has for who opens it by itself."""
+# The name under which the file is attached: the one that it has for who opens it by itself.
+_ATTACHED = "tempkb"
 # The storage version of our files: programs with DuckDB 1.4, which has long-term support, or a later one read it.
 _STORAGE = "v1.4.0"
 # What DuckDB says of a file that another process, or this one, has open and writes in.
@@ -57,7 +57,7 @@ def attached(path: Path, patience: Patience, *, to_write: bool = False) -> Itera
     """Open a DuckDB file, of which nobody else may then write in; wait for others who do.
 
     Args:
-        to_write: make the file if it is absent, and let it be written in.
+        to_write: make the file if it is absent; at the end all is in it that was written in the block, and none before.
 
     Raises:
         LockTimeoutError: a writer keeps it open.
@@ -68,7 +68,7 @@ def attached(path: Path, patience: Patience, *, to_write: bool = False) -> Itera
     with duckdb.connect(config={"temp_directory": f"{path}.tmp"}) as connection:
         while True:
             try:
-                connection.execute(f"ATTACH {literal(path)} AS {ATTACHED} (TYPE duckdb, {how}); USE {ATTACHED}")
+                connection.execute(f"ATTACH {literal(path)} AS {_ATTACHED} (TYPE duckdb, {how}); USE {_ATTACHED}")
                 break
             except duckdb.Error as error:
                 if not _HELD.search(str(error)):
@@ -80,7 +80,12 @@ def attached(path: Path, patience: Patience, *, to_write: bool = False) -> Itera
                 )
         try:
             connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+            if not to_write:
+                yield connection
+                return
+            connection.execute("BEGIN")
             yield connection
+            connection.execute(f"COMMIT; CHECKPOINT {_ATTACHED}")
         except duckdb.Error as error:
             if _is_damage(path, error) or isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 raise _told(path, error) from None

@@ -6,8 +6,6 @@ A repair asks for just that again.
 """
 
 import contextlib
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any, Literal
 
 from tempkb.errors import SettingsError
 from tempkb.options import Words
-from tempkb.store.files import replace_whole
+from tempkb.store.files import read_summed, write_summed
 from tempkb.store.locks import locked
 from tempkb.store.owned import own
 
@@ -54,13 +52,11 @@ def read_said(folder: Path, name: str) -> Said:
         SettingsError: the file has another content than tempkb wrote.
     """
     path = said_path(folder, name)
-    with contextlib.suppress(ValueError, TypeError, KeyError):
-        if not path.exists():
-            return Said({})
-        entry = json.loads(path.read_text("utf-8"))
-        said = Said(entry["words"], tuple(entry["asked"]), tuple(entry.get("generated", ())))
-        if entry["name"] == name and entry["sum"] == _sum_of(name, said):
-            return said
+    if not path.exists():
+        return Said({})
+    entry = read_summed(path)
+    if entry is not None and entry["name"] == name:
+        return Said(entry["words"], tuple(entry["asked"]), tuple(entry["generated"]))
     raise SettingsError(
         f"{name!r}: {path} has another content than tempkb wrote; expected what was said of it when it was added or "
         f"scored. The tables are intact. Put a good copy there, or remove that file and add it again as it was"
@@ -90,8 +86,7 @@ def change_said(folder: Path, name: str, change: Callable[[Said], Said]) -> None
         before = read_said(folder, name)
         after = change(before)
         if after != before:
-            entry = {"name": name, **_as_json(after), "sum": _sum_of(name, after)}
-            replace_whole(said_path(folder, name), json.dumps(entry, indent=1).encode() + b"\n")
+            write_summed(said_path(folder, name), {"name": name, **asdict(after)})
 
 
 def note_asked(folder: Path, name: str, words: Words, noted: Noted = "asked") -> None:
@@ -121,13 +116,4 @@ def forget_release(folder: Path, release: str) -> None:
 
 def _without(asked: Sequence[Words], release: str) -> tuple[Words, ...]:
     left = [(words, [one for one in words.get("releases", "").split(",") if one != release]) for words in asked]
-    return tuple(words | {"releases": ",".join(names)} if any(names) else words for words, names in left if names)
-
-
-def _sum_of(name: str, said: Said) -> str:
-    return hashlib.sha256(json.dumps([name, _as_json(said)], sort_keys=True).encode()).hexdigest()
-
-
-def _as_json(said: Said) -> dict[str, Any]:
-    """What a file holds; linkers, and models that were never asked to say something, have nothing of that kind."""
-    return {key: value for key, value in asdict(said).items() if value or key != "generated"}
+    return tuple({**words, "releases": ",".join(names)} if any(names) else words for words, names in left if names)

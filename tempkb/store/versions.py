@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import StoredDamageError
-from tempkb.store.files import read_summed, size_fault, sum_fault, sum_of, write_summed
+from tempkb.store.files import fault_of, read_summed, sum_of, write_summed
 from tempkb.store.locks import locked
 from tempkb.store.memory import has_columns_of
 from tempkb.store.owned import LinkError, own
@@ -101,7 +101,9 @@ class Version:
             StoredDamageError: a file was changed since it was written; the partition counts as absent from now on.
         """
         if fault := self.fault(sums=True):
-            raise self.refuse(fault)
+            self.note_damage()
+            advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
+            raise StoredDamageError(f"{fault}. {advice}")
         return self.places()
 
     def places(self) -> list[Path]:
@@ -163,19 +165,10 @@ class Version:
         """
         folder = str(self.folder)
         for file in self.files:
-            if sums:
-                found = sum_fault(self.folder / file.name, file.bytes, file.sha256, anew=anew)
-            else:
-                found = size_fault(f"{folder}/{file.name}", file.bytes)
-            if found:
+            digest = file.sha256 if sums else ""
+            if found := fault_of(f"{folder}/{file.name}", file.bytes, digest, anew=anew):
                 return Fault(self.table, self.partition, file.name, *found, self.version)
         return None
-
-    def refuse(self, fault: Fault) -> StoredDamageError:
-        """Note a fault in the description, if it is one of the bytes of a file; return the error to raise."""
-        self.note_damage()
-        advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
-        return StoredDamageError(f"{fault}. {advice}")
 
     def note_damage(self) -> None:
         """Note in the description that the bytes of a file were changed, or cannot be read; or that they are right.

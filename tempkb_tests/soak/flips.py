@@ -21,10 +21,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tempkb.store.database import Difference
 
 FLIPS, CUTS, ROUND, BLOWS = 300, 50, 60, 20
 RELEASES = (
@@ -128,7 +124,7 @@ def notice_each(hits: Sequence[Hit]) -> list[Hit]:
     return missed
 
 
-def differences() -> list["Difference"]:
+def differences() -> list[str]:
     """Compare the DuckDB file with the lake."""
     from tempkb.api import open_store
 
@@ -138,7 +134,7 @@ def differences() -> list["Difference"]:
 
 def whole() -> list[str]:
     """Verify the home's lake and its DuckDB file; return what is wrong."""
-    return [*map(str, faults()), *map(str, differences())]
+    return [*map(str, faults()), *differences()]
 
 
 def mend() -> list[str]:
