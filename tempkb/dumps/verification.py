@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, DumpFile, read_named
 from tempkb.dumps.offers import WIKIDATA
-from tempkb.dumps.sums import NOTES, Hashes, kind_of, note_sums, noted_path, pieces_of, read_note_of
+from tempkb.dumps.sums import NOTES, Hashes, kind_of, noted_path, pieces_of, read_note_of
 from tempkb.errors import SourceError
 from tempkb.settings import Settings
 
@@ -108,9 +108,6 @@ def _differences(
     agrees, is_other = bool(listed) and sums[kind] == listed, bool(listed) and sums[kind] != listed
     is_read = written == (size, sums["sha256"])
     altered = [one for one, digest in noted.items() if sums.get(one, digest) != digest]
-    if file.notes and agrees and altered:
-        note_sums(file.path, file.notes, sums)
-        yield "its note had another checksum than the file, whose publisher agrees; the note was made again"
     in_table = "dump_files has {:,} bytes with sha256 {}".format(*written) if written else ""
     if agrees and written and not is_read:
         yield (

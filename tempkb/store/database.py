@@ -18,9 +18,10 @@ import itertools
 import os
 import re
 import subprocess
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -39,39 +40,41 @@ from tempkb.store.opening import (
 )
 from tempkb.store.questions import close_off
 from tempkb.store.quoting import identifier, literal, parquet
-from tempkb.store.tables import SIDE_TABLES, Table, View
+from tempkb.store.tables import SIDE_TABLES, Column, Family, Table, View
+from tempkb.store.types import INSTANT, INT64, STRING
 from tempkb.store.versions import Version
 
-_BOOKS = """
-CREATE TABLE IF NOT EXISTS published (
-    table_name VARCHAR, partition VARCHAR, version VARCHAR, rows BIGINT, published_at TIMESTAMPTZ,
-    sides VARCHAR, PRIMARY KEY (table_name, partition)
-);
-COMMENT ON TABLE published IS 'The version of each partition that this file shows.';
-COMMENT ON COLUMN published.table_name IS 'table to which the partition belongs';
-COMMENT ON COLUMN published.partition IS 'partition key';
-COMMENT ON COLUMN published.version IS 'content hash of the version shown';
-COMMENT ON COLUMN published.rows IS 'rows of the partition';
-COMMENT ON COLUMN published.published_at IS 'when the version was published';
-COMMENT ON COLUMN published.sides IS 'hash of the exclusions and the manifest of the version';
-CREATE TABLE IF NOT EXISTS declared (table_name VARCHAR PRIMARY KEY, form VARCHAR, fingerprint VARCHAR);
-COMMENT ON TABLE declared IS 'The declaration under which each table and view was made.';
-COMMENT ON COLUMN declared.table_name IS 'table or view';
-COMMENT ON COLUMN declared.form IS 'table, view (over files of the lake), or question (a view over other tables)';
-COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes';
-"""
-# The books and the side tables, with the column that names the table to which a row belongs.
-_OWNERS = {"published": "table_name", "declared": "table_name", "exclusions": "recorded_in", "manifest": "table_name"}
+_book = partial(Table, key=(), family=Family.SIDE, partitioned_by="", partition_columns=())
+_PUBLISHED = _book(
+    "published",
+    "The version of each partition that this file shows.",
+    (
+        Column("table_name", STRING, "table to which the partition belongs"),
+        Column("partition", STRING, "partition key"),
+        Column("version", STRING, "content hash of the version shown"),
+        Column("rows", INT64, "rows of the partition"),
+        Column("published_at", INSTANT, "when the version was published"),
+        Column("sides", STRING, "hash of the exclusions and the manifest of the version"),
+    ),
+)
+_DECLARED = _book(
+    "declared",
+    "The declaration under which each table and view was made.",
+    (
+        Column("table_name", STRING, "table or view"),
+        Column("form", STRING, "table, view (over files of the lake), or question (a view over other tables)"),
+        Column("fingerprint", STRING, "changes when the declaration changes"),
+    ),
+)
+_BOOKS = (_PUBLISHED, _DECLARED, *SIDE_TABLES)
+# The column that names the table with whose partition a row was recorded.
+_OWNERS = {"exclusions": "recorded_in", "manifest": "table_name"}
 # Raised when the same files are to be shown differently; all tables are then published again.
 _BROUGHT_IN = "3"
 # With fewer rows to copy, several threads take longer than one.
 _FEW_ROWS = 1 << 20
 _MARKS = "; as "
 _NO_ROOM = re.compile("|".join(os.strerror(number) for number in NO_ROOM))
-# Independent of the order of rows, and as exact as 64 bits per row allow.
-_HASH = "count(*), sum(CAST(hash({columns}) AS HUGEINT))"
-
-_PUBLISH = "Publish it: tempkb publish"
 
 Connection = duckdb.DuckDBPyConnection
 Form = tuple[str, str]
@@ -79,39 +82,27 @@ Form = tuple[str, str]
 
 @dataclass(frozen=True)
 class Publication:
-    """Result of `publish`.
+    """Result of `publish`."""
 
-    Attributes:
-        done: partitions that were published or removed.
-        left: partitions that may still be pending: none, or all that there are if nothing could be published.
-        damaged: partitions that were found damaged in the lake, in words; they count as absent.
-        set_aside: message about a DuckDB file that was moved away; empty if there was none.
-        no_room: was it prevented by a full disk?
-    """
-
-    done: int
-    left: int
-    reason: str = ""
-    damaged: tuple[str, ...] = ()
-    set_aside: str = ""
-    no_room: bool = False
+    done: int  # partitions that were published or removed
+    left: int  # partitions that may still be pending: none, or all that there are if nothing could be published
+    reason: str = ""  # why nothing was published
+    damaged: tuple[str, ...] = ()  # partitions that were found damaged in the lake, in words; they count as absent
+    set_aside: str = ""  # message about a DuckDB file that was moved away
+    no_room: bool = False  # was it prevented by a full disk?
 
 
 @dataclass
 class _Shown:
-    """What a file shows.
+    """What a file shows."""
 
-    Attributes:
-        versions: version and hash of the side rows of each partition, by table.
-        kinds: `TABLE` or `VIEW`, for each of ours.
-        forms: how each table and view of ours was made, without those that were dropped or changed since.
-        others: tables and views that are not ours, those outside the main schema with theirs in front.
-    """
-
+    # Version and hash of the side rows of each partition, by table; and microseconds since 1970 of its publication.
     versions: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
-    kinds: dict[str, str] = field(default_factory=dict)
+    times: dict[tuple[str, ...], int] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)  # `TABLE` or `VIEW`, for each of ours
+    # How each table and view of ours was made, without those that were dropped or changed since.
     forms: dict[str, Form] = field(default_factory=dict)
-    others: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)  # not ours; outside the main schema with theirs in front
 
 
 class Database:
@@ -174,7 +165,7 @@ class Database:
             the (table, partition) that the next publication brings in or removes, and tables and views of others.
         """
         shown = self._look()
-        return [(name, key) for name, keys in self._due(shown).items() for key in keys], shown.others
+        return [(name, key) for name, keys in self._due(shown, self._held()).items() for key in keys], shown.others
 
     def shown_versions(self) -> set[tuple[str, str, str]]:
         """Return (table, partition, version) of everything published; empty if nothing has been."""
@@ -183,14 +174,14 @@ class Database:
 
     def note_missing(self, shown: "_Shown | None" = None) -> None:
         """Let the lake know that what the file shows is lost if nothing is left of it; see `reading` for errors."""
-        shown = shown or self._look()
-        for name, keys in self._due(shown).items():
-            for key in shown.versions.get(name, {}).keys() & keys:
-                self._lake.miss(name, key, shown.versions[name][key][0])
+        for name, keys in (shown or self._look()).versions.items():
+            for key, (version, _) in keys.items():
+                if self._lake.current(name, key) is None:
+                    self._lake.miss(name, key, version)
 
     def publish(self, patience: Patience) -> Publication:
         """Let the file show the lake as it is now; a damaged one is moved away, and a new one takes its place."""
-        if not self._is_begun() and not self._due(_Shown()):
+        if not self._is_begun() and not any(self._held().values()):
             return Publication(0, 0)
         try:
             with locked(self._beside(".lock"), patience):
@@ -216,7 +207,7 @@ class Database:
                 raise
         if no_room := _NO_ROOM.search(reason) is not None:
             reason = "the disk is full; make room, then: tempkb publish"
-        return Publication(0, sum(map(len, self._due(_Shown()).values())), reason, no_room=no_room)
+        return Publication(0, sum(map(len, self._held().values())), reason, no_room=no_room)
 
     def set_aside_files(self) -> list[Path]:
         """Return the damaged files that were moved away, sorted."""
@@ -235,25 +226,34 @@ class Database:
         Raises:
             DatabaseFileError: see `reading`; DuckDB also finds damage in what nobody has read before.
         """
+        other, publish = f"other rows than the lake has. {made_again_by(self.path)}", "Publish it: tempkb publish"
         with self.reading() as connection:
-            shown = self._shown(connection)
-            due = self._due(shown)
+            shown, settled = self._shown(connection), list[Version]()
+            due = self._due(shown, self._held())
             for name, versions in whole.items():
                 pending = [key for key in due.get(name, ()) if (name, key) not in passed]
                 if pending:
                     more = f" and {len(pending) - 1:,} more, to {pending[-1]}" if pending[1:] else ""
-                    yield f"{name} {pending[0]}{more}: not shown as the lake has it now. {_PUBLISH}"
+                    yield f"{name} {pending[0]}{more}: not shown as the lake has it now. {publish}"
                 # What was replaced and published since the lake was read is not what is shown.
-                known = shown.versions.get(name, {})
-                settled = [one for one in versions if known.get(one.partition) == _identity(one)]
-                settled = [one for one in settled if one.partition not in due.get(name, ())]
-                if settled:
-                    yield from self._other_rows(connection, self._tables[name], settled, shown.forms[name][0])
+                known = {key: one for key, one in shown.versions.get(name, {}).items() if key not in due.get(name, ())}
+                same = [one for one in versions if known.get(one.partition) == _identity(one)]
+                settled += same
+                if same and shown.forms[name][0] == "table":
+                    held = _rows(self._tables[name], same, tagged=True)
+                    found = _differing(connection, self._tables[name], "lake_partition", identifier(name), held)
+                    yield from (f"{name} {one.partition}: {other}" for one in same if (one.partition,) in found)
+            for side in SIDE_TABLES:
+                _register(connection, side, [row for one in settled for row in one.side_rows(side.name)])
+                found = _differing(connection, side, f"{_OWNERS[side.name]}, partition", side.name, "FROM new_rows")
+                for one in settled:
+                    if (one.table, one.partition) in found:
+                        yield f"{side.name} of {one.table} {one.partition}: {other}"
             for view, *_ in self._views_due(shown):
-                yield f"view {view.name}: not the one that tempkb declares. {_PUBLISH}"
+                yield f"view {view.name}: not the one that tempkb declares. {publish}"
             for name in shown.others:
                 place = ".".join(map(identifier, name.split(".")))
-                connection.execute(f"SELECT {_HASH.format(columns='one')} FROM {place} AS one").fetchall()
+                connection.execute(f"SELECT sum(hash(one)) FROM {place} AS one").fetchall()
 
     def _beside(self, ending: str) -> Path:
         return self.path.with_name(self.path.name + ending)
@@ -261,6 +261,10 @@ class Database:
     def _is_begun(self) -> bool:
         """Is there a file? An empty one does not count."""
         return self.path.exists() and self.path.stat().st_size > 0
+
+    def _held(self) -> dict[str, list[Version]]:
+        """Return what the lake has, by table."""
+        return {name: self._lake.versions(name) for name in self._tables}
 
     def _look(self) -> _Shown:
         """Return what the file shows; nothing if there is none."""
@@ -272,11 +276,12 @@ class Database:
     def _shown(self, connection: Connection) -> _Shown:
         """Return what an open file shows; raise a DatabaseFileError if something of others has a name of ours."""
         relations, shown = _relations(connection), _Shown()
-        shown.kinds = {name: "TABLE" for name in _OWNERS if relations.get(("main", name), ("", ""))[1]}
+        shown.kinds = {one.name: "TABLE" for one in _BOOKS if relations.get(("main", one.name), ("", ""))[1]}
         if _has_books(relations):
-            query = "SELECT table_name, partition, version, sides FROM published"
-            for name, key, *identity in connection.execute(query).fetchall():
-                shown.versions.setdefault(name, {})[key] = tuple(identity)
+            query = "SELECT table_name, partition, version, sides, epoch_us(published_at) FROM published"
+            for name, key, version, sides, at in connection.execute(query).fetchall():
+                shown.versions.setdefault(name, {})[key] = version, sides
+                shown.times[name, key, version, sides] = at
             for name, form, told in connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall():
                 sql, comment = relations.get(("main", name), ("", ""))
                 fingerprint, _, marks = told.rpartition(_MARKS)
@@ -290,7 +295,7 @@ class Database:
             for schema, name in relations
             if schema != "main" or name not in shown.kinds
         )
-        ours = {*_OWNERS, *self._tables, *self._views}
+        ours = {*(one.name for one in _BOOKS), *self._tables, *self._views}
         if in_the_way := [name for name in shown.others if name.lower() in ours]:
             raise DatabaseFileError(
                 f"{self.path} holds {', '.join(in_the_way)}, which tempkb did not make and leaves as it is, though it "
@@ -317,14 +322,13 @@ class Database:
         form = table.form(sum(version.rows for version in versions), self._max_rows)
         return form, f"{table.fingerprint} {_BROUGHT_IN}{self._place if form == 'view' else ''}"
 
-    def _due(self, shown: _Shown) -> dict[str, list[str]]:
+    def _due(self, shown: _Shown, held: Mapping[str, Sequence[Version]]) -> dict[str, list[str]]:
         """Return by table the keys of what differs from the lake."""
         due = {}
-        for name, table in self._tables.items():
-            versions, before = self._lake.versions(name), shown.versions.get(name, {})
-            held = {version.partition: _identity(version) for version in versions}
-            is_other = bool(versions) and shown.forms.get(name) != self._form(table, versions)
-            keys = [key for key in held.keys() | before.keys() if is_other or held.get(key) != before.get(key)]
+        for name, versions in held.items():
+            now, before = {one.partition: _identity(one) for one in versions}, shown.versions.get(name, {})
+            is_other = bool(versions) and shown.forms.get(name) != self._form(self._tables[name], versions)
+            keys = [key for key in now.keys() | before.keys() if is_other or now.get(key) != before.get(key)]
             if keys:
                 due[name] = sorted(keys)
         return due
@@ -340,7 +344,7 @@ class Database:
             return publication
         with attached(self.path, patience) as held:
             shown = self._shown(held)
-            if not self._due(shown) and not any(self._views_due(shown)):
+            if not self._due(shown, self._held()) and not any(self._views_due(shown)):
                 return Publication(0, 0)
             self.note_missing(shown)
             self._copy()
@@ -395,65 +399,47 @@ class Database:
 
     def _change(self, shown: _Shown, patience: Patience) -> Publication:
         """Bring the draft up to date; nobody else can change it meanwhile."""
-        damaged: list[str] = []
-        due = self._due(shown)
+        damaged, held = list[str](), self._held()
+        due = self._due(shown, held)
         with attached(self._draft, patience, to_write=True) as connection:
-            if sum(one.rows for name in due for one in self._lake.versions(name)) < _FEW_ROWS:
+            if sum(one.rows for name in due for one in held[name]) < _FEW_ROWS:
                 connection.execute("SET threads = 1")
-            _make_books(connection)
-            for name, keys in due.items():
-                self._bring_in(connection, self._tables[name], keys, shown, damaged)
+            for name in due:
+                held[name] = _readable(held[name], damaged)
+                self._make_table(connection, shown, self._tables[name], held[name])
             for view, query, form in self._views_due(shown):
-                _make(connection, shown, view.name, form, query)
-                _comment(connection, view, "VIEW")
+                _make(connection, shown, view, "VIEW", query)
+                shown.forms[view.name] = form
+            self._make_books(connection, shown, [one for versions in held.values() for one in versions])
         # Opened again, since DuckDB says a view otherwise than when it was made.
         with attached(self._draft, patience, to_write=True) as connection:
             relations = _relations(connection)
-            connection.execute("DELETE FROM declared")
-            for name, (form, fingerprint) in shown.forms.items():
-                told = fingerprint + _MARKS + _marks(*relations["main", name])
-                connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [name, form, told])
+            told = {
+                name: fingerprint + _MARKS + _marks(*relations["main", name])
+                for name, (_, fingerprint) in shown.forms.items()
+            }
+            rows = [
+                {"table_name": name, "form": form, "fingerprint": told[name]} for name, (form, _) in shown.forms.items()
+            ]
+            _make_book(connection, shown, _DECLARED, rows)
         return Publication(sum(map(len, due.values())), 0, "", tuple(damaged))
 
-    def _bring_in(
-        self, connection: Connection, table: Table, keys: Sequence[str], shown: _Shown, damaged: list[str]
-    ) -> None:
-        """Make a table, or the view that stands for it, and keep the books of the partitions that have changed.
-
-        Args:
-            damaged: gets partitions that are damaged in the lake, in words; they count as absent.
-        """
-        versions = list[Version]()
-        for version in self._lake.versions(table.name):
-            try:
-                version.paths()
-                versions.append(version)
-            except StoredDamageError as error:
-                damaged.append(str(error))
-        form = self._form(table, versions)
+    def _make_table(self, connection: Connection, shown: _Shown, table: Table, versions: Sequence[Version]) -> None:
+        """Make a table, or the view that stands for it."""
+        form = shown.forms[table.name] = self._form(table, versions)
         tagged = form[0] == "table"
         guard = f" WHERE {self._guard}" if versions and not tagged else ""
-        _make(connection, shown, table.name, form, f"{_rows(table, versions, tagged=tagged)}{guard}")
-        meanings = {"lake_partition": "partition of the lake that the row comes from"} if tagged else {}
-        _comment(connection, table, shown.kinds[table.name], meanings)
-        self._keep_books(connection, table, keys, [one for one in versions if one.partition in set(keys)])
+        _make(connection, shown, table, form[0].upper(), f"{_rows(table, versions, tagged=tagged)}{guard}")
 
-    def _keep_books(
-        self, connection: Connection, table: Table, keys: Sequence[str], versions: Sequence[Version]
-    ) -> None:
-        books = [
-            {"table_name": table.name, "partition": one.partition, "version": one.version, "rows": one.rows}
-            | {"sides": one.sum_of_sides()}
-            for one in versions
-        ]
-        rows = {side.name: [row for one in versions for row in one.side_rows(side.name)] for side in SIDE_TABLES}
-        for name, new in (rows | {"published": books}).items():
-            query = f"DELETE FROM {name} WHERE {_OWNERS[name]} = ? AND list_contains(?, partition)"
-            connection.execute(query, [table.name, list(keys)])
-            if new:
-                _register(connection, "new_rows", new)
-                now = ", now() AS published_at" if name == "published" else ""
-                connection.execute(f"INSERT INTO {name} BY NAME SELECT *{now} FROM new_rows")
+    def _make_books(self, connection: Connection, shown: _Shown, versions: Sequence[Version]) -> None:
+        now, published = time.time_ns() // 1000, list[dict[str, Any]]()
+        for one in versions:
+            at = shown.times.get((one.table, one.partition, *_identity(one)), now)
+            place = {"table_name": one.table, "partition": one.partition, "version": one.version}
+            published.append(place | {"rows": one.rows, "published_at": at, "sides": one.sum_of_sides()})
+        _make_book(connection, shown, _PUBLISHED, published)
+        for side in SIDE_TABLES:
+            _make_book(connection, shown, side, [row for one in versions for row in one.side_rows(side.name)])
 
     def _views_due(self, shown: _Shown) -> Iterator[tuple[View, str, Form]]:
         """Yield each named view that is to be made, with its query and form; `shown.forms` may grow meanwhile."""
@@ -479,31 +465,6 @@ class Database:
                 view = self._views[name]
                 absent |= self._absent((*view.needs, *view.optional), forms) | {name: view.query}
         return absent
-
-    def _other_rows(
-        self, connection: Connection, table: Table, versions: Sequence[Version], form: str
-    ) -> Iterator[str]:
-        """Compare the rows that belong to versions of a table, in it and in the side tables, with those of the lake."""
-        compared = [
-            (table, "", "lake_partition", f"FROM {identifier(table.name)}", _rows(table, versions, tagged=True))
-        ]
-        for side in SIDE_TABLES:
-            _register(
-                connection, f"held_{side.name}", [row for one in versions for row in one.side_rows(side.name)], side
-            )
-            shown = f"FROM {side.name} WHERE {_OWNERS[side.name]} = {literal(table.name)}"
-            compared.append((side, f"{side.name} of ", "partition", shown, f"FROM held_{side.name}"))
-        for declared, of, key, *sources in compared[form != "table" :]:
-            columns = ", ".join(f"CAST({identifier(one.name)} AS {one.sql_type})" for one in declared.columns)
-            query = f"SELECT {key}, {_HASH.format(columns=columns)} FROM ({{}}) GROUP BY {key}"
-            found, expected = (
-                {partition: sums for partition, *sums in connection.execute(query.format(one)).fetchall()}
-                for one in sources
-            )
-            for version in versions:
-                if found.get(version.partition) != expected.get(version.partition):
-                    said = f"{of}{table.name} {version.partition}: other rows than the lake has"
-                    yield f"{said}. {made_again_by(self.path)}"
 
 
 def _identity(version: Version) -> tuple[str, str]:
@@ -542,20 +503,36 @@ def _has_books(relations: Mapping[tuple[str, str], tuple[str, str]]) -> bool:
     return all(relations.get(("main", name), ("", ""))[1] for name in ("published", "declared"))
 
 
-def _make_books(connection: Connection) -> None:
-    connection.execute(_BOOKS)
-    for side in SIDE_TABLES:
-        columns = ", ".join(f"{identifier(one.name)} {one.sql_type}" for one in side.columns)
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {side.name} ({columns})")
-        _comment(connection, side, "TABLE")
+def _readable(versions: Sequence[Version], damaged: list[str]) -> list[Version]:
+    """Return the versions whose bytes are right; the others, which count as absent, are added to `damaged` in words."""
+    found = []
+    for version in versions:
+        try:
+            version.paths()
+            found.append(version)
+        except StoredDamageError as error:
+            damaged.append(str(error))
+    return found
 
 
-def _make(connection: Connection, shown: _Shown, name: str, form: Form, query: str) -> None:
-    """Make a table or view of ours in place of the one that is there."""
-    if name in shown.kinds:
-        connection.execute(f"DROP {shown.kinds[name]} {identifier(name)}")
-    shown.kinds[name], shown.forms[name] = "TABLE" if form[0] == "table" else "VIEW", form
-    connection.execute(f"CREATE {shown.kinds[name]} {identifier(name)} AS {query}")
+def _make(connection: Connection, shown: _Shown, thing: Table | View, kind: str, query: str) -> None:
+    """Make a table or view of ours in place of the one that is there, and say what it means."""
+    name, meanings = identifier(thing.name), dict[str, str]()
+    if thing.name in shown.kinds:
+        connection.execute(f"DROP {shown.kinds[thing.name]} {name}")
+    shown.kinds[thing.name] = kind
+    if isinstance(thing, Table):
+        meanings = {one.name: one.meaning for one in thing.columns}
+        if kind == "TABLE" and thing not in _BOOKS:
+            meanings["lake_partition"] = "partition of the lake that the row comes from"
+    said = [f"CREATE {kind} {name} AS {query}", f"COMMENT ON {kind} {name} IS {literal(thing.meaning)}"]
+    said += [f"COMMENT ON COLUMN {name}.{identifier(one)} IS {literal(text)}" for one, text in meanings.items()]
+    connection.execute("; ".join(said))
+
+
+def _make_book(connection: Connection, shown: _Shown, book: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    _register(connection, book, rows)
+    _make(connection, shown, book, "TABLE", "FROM new_rows")
 
 
 def _rows(table: Table, versions: Sequence[Version], *, tagged: bool) -> str:
@@ -571,17 +548,16 @@ def _rows(table: Table, versions: Sequence[Version], *, tagged: bool) -> str:
     return f"SELECT {', '.join(columns)} FROM {source}"
 
 
-def _comment(connection: Connection, thing: Table | View, kind: str, more: Mapping[str, str] | None = None) -> None:
-    """Say what a table or view means; `more` are meanings of columns that are not declared."""
-    name, columns = identifier(thing.name), thing.columns if isinstance(thing, Table) else ()
-    meanings = {one.name: one.meaning for one in columns} | (more or {})
-    comments = [f"COMMENT ON {kind} {name} IS {literal(thing.meaning)}"]
-    comments += [f"COMMENT ON COLUMN {name}.{identifier(one)} IS {literal(text)}" for one, text in meanings.items()]
-    connection.execute("; ".join(comments))
+def _differing(connection: Connection, table: Table, keys: str, shown: str, held: str) -> set[tuple[str, ...]]:
+    """Return the keys of which two sources have other rows, by counts and sums of hashes, whatever their order."""
+    columns = ", ".join(f"CAST({identifier(one.name)} AS {one.sql_type})" for one in table.columns)
+    query = f"SELECT {keys}, count(*), sum(CAST(hash({columns}) AS HUGEINT)) FROM ({{}}) GROUP BY {keys}"
+    found, expected = (set(connection.execute(query.format(one)).fetchall()) for one in (f"FROM {shown}", held))
+    return {row[:-2] for row in found ^ expected}
 
 
-def _register(connection: Connection, name: str, rows: Sequence[Mapping[str, Any]], table: Table | None = None) -> None:
-    """Let a name stand for rows, from Arrow: with a statement for each, DuckDB takes ten times as long."""
+def _register(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Let `new_rows` stand for rows, from Arrow: with a statement for each, DuckDB takes ten times as long."""
     import pyarrow as pa
 
-    connection.register(name, pa.Table.from_pylist(rows, table.schema if table else None))
+    connection.register("new_rows", pa.Table.from_pylist(rows, table.schema))

@@ -61,8 +61,7 @@ class Draft:
         self._waiting: list[pa.Table] = []
         self._n_waiting = 0
         self._writer: pq.ParquetWriter | None = None
-        self._files: list[Path] = []
-        self._rows_per_file: list[int] = []
+        self._files: dict[Path, int] = {}  # with their rows
         self._last_key: pa.Table | None = None
         self.rows = 0
 
@@ -92,7 +91,7 @@ class Draft:
         self._open_writer()
         self._close_file()
         self._check_rules()
-        files = tuple(describe_file(path, rows) for path, rows in zip(self._files, self._rows_per_file, strict=True))
+        files = tuple(describe_file(path, rows) for path, rows in self._files.items())
         left_out = self._rows_of(exclusions)
         version = Version(
             table=self.table.name,
@@ -123,24 +122,18 @@ class Draft:
         self._open_writer().write_table(waiting.slice(0, rows), row_group_size=rows)
         rest = waiting.slice(rows)
         self._waiting, self._n_waiting = ([rest] if rest.num_rows else []), rest.num_rows
-        self._rows_per_file[-1] += rows
-        if self._rows_per_file[-1] >= _ROWS_PER_FILE:
+        path = list(self._files)[-1]
+        self._files[path] += rows
+        if self._files[path] >= _ROWS_PER_FILE:
             self._close_file()
 
     def _open_writer(self) -> "pq.ParquetWriter":
         if self._writer is None and (not self._files or self._n_waiting):
             path = self._folder / f"part-{len(self._files):05}.parquet"
-            self._files.append(path)
+            self._files[path] = 0
             slim = [column.name for column in self.table.columns if not column.is_bulk]
-            self._writer = parquet_writer(
-                path,
-                self.table.schema,
-                compression="zstd",
-                compression_level=3,
-                use_dictionary=slim,
-                write_statistics=slim,
-            )
-            self._rows_per_file.append(0)
+            packed: dict[str, Any] = {"compression": "zstd", "compression_level": 3}
+            self._writer = parquet_writer(path, self.table.schema, use_dictionary=slim, write_statistics=slim, **packed)
         return self._writer
 
     def _close_file(self) -> None:

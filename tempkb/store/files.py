@@ -78,7 +78,7 @@ def replace_whole(path: Path, data: bytes) -> None:
 
 def write_summed(path: Path, said: Mapping[str, Any]) -> None:
     """Write a small JSON file in one step, with its own checksum in the last line."""
-    body = json.dumps(said, indent=1, ensure_ascii=False).encode()
+    body = json.dumps(said, indent=1, ensure_ascii=False).encode("utf-8", "surrogatepass")
     replace_whole(path, body.removesuffix(b"\n}") + _last_line(body))
 
 

@@ -44,22 +44,14 @@ _FILE = re.compile(rf"{PART.pattern}|{re.escape(DESCRIPTION)}(\.\d+\.draft)?")
 
 @dataclass
 class Resumable:
-    """A folder of drafts that is kept if its run fails.
-
-    Attributes:
-        is_finished: set once nothing in it is needed any more.
-    """
+    """A folder of drafts that is kept if its run fails; `is_finished` is set once nothing in it is needed any more."""
 
     folder: Path
     is_finished: bool = False
 
 
 class Lake:
-    """All partitions below one folder.
-
-    Args:
-        root: the home's `lake` folder; made when first written to.
-    """
+    """All partitions below one folder, the home's `lake`, which is made when first written to."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
@@ -86,15 +78,10 @@ class Lake:
         return found if found is not None and _is_whole(found) else None
 
     def written_at(self, table: str, partition: str) -> int | None:
-        """Return when a partition was written last, in nanoseconds since 1970; None if it is not there.
-
-        Unlike the version it is another one for a partition that was removed and built again with equal rows.
-        """
+        """Return when a partition was written last, in nanoseconds since 1970; None if it is not there."""
         folder = self._folder(table, partition)
-        if not _is_built(folder):
-            return None
-        pointer = folder / POINTER
-        return (pointer if pointer.exists() else folder).stat().st_mtime_ns
+        place = folder / POINTER if (folder / POINTER).exists() else folder
+        return place.stat().st_mtime_ns if _is_built(folder) else None
 
     def examine(self, table: str, partition: str) -> tuple[Version | None, Fault | None]:
         """Return a partition's version, as far as it is known, and the fault for which it counts as absent, if any."""
@@ -205,10 +192,7 @@ class Lake:
         """Give a folder for drafts with which a later run of the same name continues, unless this run finishes.
 
         Args:
-            run: slug that names everything on which the drafts depend.
-
-        Raises:
-            LockTimeoutError: another process uses it.
+            run: slug that names everything on which the drafts depend; a LockTimeoutError if another process uses it.
         """
         folder = own_tree(self.root, self.root / "_staging" / run)
         with _hold(folder, what):
@@ -224,12 +208,7 @@ class Lake:
         return [one for one in self._staging_folders() if one.name.startswith(RESUMABLE) and not _is_alive(one)]
 
     def commit(self, version: Version, draft: Path) -> Version:
-        """Make a finished draft folder the current version of a partition.
-
-        Args:
-            version: what the draft holds; serial and record are those of this moment.
-            draft: folder with the data files, on the lake's file system.
-        """
+        """Make a finished draft, a folder with data files on the lake's disk, the current version of a partition."""
         folder = own(self.root, self._folder(version.table, version.partition) / version.version)
         folder.parent.mkdir(parents=True, exist_ok=True)
         for path in [*draft.iterdir(), draft]:
@@ -245,28 +224,17 @@ class Lake:
             _point(folder.parent, version.version)
         return version
 
-    def miss(self, table: str, partition: str, version: str) -> bool:
-        """Point to a version that was there if all is gone of a partition that nobody removed, so that it is lost.
-
-        Returns:
-            whether it is so, and was noted.
-        """
+    def miss(self, table: str, partition: str, version: str) -> None:
+        """Point to a version that was there if all is gone of a partition that nobody removed, so that it is lost."""
         with contextlib.suppress(OSError, LinkError), locked(self._swap_lock):
             folder = self.own_folder(table, partition)
             if _pointer_in(folder) is None and not _has_versions(folder):
                 _point(folder, version)
-                return True
-        return False
 
     def restore(self, version: Version) -> None:
-        """Make an earlier version of a partition, whose files still exist, the current one again.
-
-        Raises:
-            StoredDamageError: the files are missing, or were changed since they were written.
-        """
+        """Make an earlier version of a partition the current one again; a StoredDamageError if it is not whole."""
         with locked(self._swap_lock):
-            fault = version.fault(sums=True)
-            if fault is not None:
+            if fault := version.fault(sums=True):
                 raise StoredDamageError(f"{fault}. The earlier version cannot be restored; build it again")
             folder = own(self.root, version.folder).parent
             # Whoever finds no pointer goes by the serial.
@@ -457,11 +425,7 @@ def _remove_dead(folder: Path) -> bool:
 
 
 def _hold(folder: Path, what: str) -> TextIO:
-    """Hold a folder of drafts, made if it is missing, until the returned file is closed.
-
-    Raises:
-        LockTimeoutError: another process holds it for longer than a check takes.
-    """
+    """Hold a folder of drafts, made if it is missing, until the returned file is closed; see `Lake.resumable`."""
     patience = Patience(_LOOK)
     while True:
         folder.mkdir(parents=True, exist_ok=True)

@@ -29,8 +29,6 @@ _CORRUPT = re.compile(r"corrupt (database|wal) file|failure while replaying wal"
 _SHORT = "could not read enough bytes"
 _BY_SYSTEM = re.compile(r"Permission denied|Read-only|No space|Too many open files|Input/output", re.IGNORECASE)
 _FOREIGN = "not a valid DuckDB database file"
-# Bytes 8 to 11 of every DuckDB file.
-_MAGIC = b"DUCK"
 
 
 class DatabaseFileError(TempkbError):
@@ -102,21 +100,14 @@ def _is_damage(path: Path, error: duckdb.Error) -> bool:
 def _told(path: Path, error: duckdb.Error) -> DatabaseFileError:
     """Return DuckDB's error about the file in our words; only what is damaged is set aside by a publication."""
     line = str(error).partition("\n")[0] or type(error).__name__
-    if path.is_dir() or (_FOREIGN in line and not _is_nearly_ours(path)):
+    if path.is_dir() or _FOREIGN in line:
         return DatabaseFileError(
             f"{path} is not a DuckDB file, so tempkb did not write it and leaves it as it is. Move it away, then: "
             "tempkb publish"
         )
-    if _FOREIGN in line or _is_damage(path, error):
+    if _is_damage(path, error):
         said = f"{path}: found a damaged file ({line}); expected the published tables. {made_again_by(path)}"
         return DamagedDatabaseError(said)
     return DatabaseFileError(
         f"{path} cannot be read ({line}). tempkb leaves it as it is. If that lasts: {made_again_by(path)}"
     )
-
-
-def _is_nearly_ours(path: Path) -> bool:
-    """Does a file begin like one of DuckDB's but for one byte, as no other format does?"""
-    with path.open("rb") as file:
-        found = file.read(12)[8:]
-    return sum(one != other for one, other in zip(found, _MAGIC, strict=False)) == 1

@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """A home's lake and its DuckDB file, under one set of declarations.
+    """A home's lake and its DuckDB file, under one set of declarations; each view may use those before it.
 
     Args:
         patience: how long one run may wait for the DuckDB file.
-        views: named views over the tables; each may use those before it.
     """
 
     def __init__(
@@ -58,11 +57,7 @@ class Store:
         self.home = self.home.claim(wiki)
 
     def require_own_record(self, versions: "Iterable[Version] | None" = None) -> None:
-        """Raise a SettingsError if versions were written under another record than the home's.
-
-        Args:
-            versions: by default the few of dumps, or all if there is no record.
-        """
+        """Raise a SettingsError if versions (of dumps, or all) were written under another record than the home's."""
         digest, record = digest_of(self.home.path), self.home.path / "home.toml"
         if versions is None:
             tables = [table.name for table in self.tables.values() if not digest or table.family is Family.DUMP]
@@ -153,10 +148,7 @@ class Store:
         return [fault for name in self.tables for fault in self.lake.faults(name)]
 
     def publish(self) -> "Publication":
-        """Let the DuckDB file show the lake as it is now, as far as the run's patience allows.
-
-        Commands and runs do so once, at their end.
-        """
+        """Let the DuckDB file show the lake as it is now, as commands and runs do once, at their end."""
         return self.database.publish(self._patience)
 
     def read(self, table: str, **equal: object) -> "pa.Table":
@@ -191,11 +183,7 @@ class Store:
         return declared.conform(rows) if declared else rows
 
     def declaration(self, table: str) -> Table:
-        """Return the declaration of `table`.
-
-        Raises:
-            SettingsError: there is no such table; the message lists those that exist.
-        """
+        """Return the declaration of `table`; a SettingsError lists those that exist, if it does not."""
         known = {**self.tables, **by_name(SIDE_TABLES)}
         if table not in known:
             raise SettingsError(f"no table {table!r}; known: {', '.join(sorted({*known, *self.views}))}")
@@ -217,17 +205,15 @@ class Store:
             # Nothing can build again what told of a run, so nothing must wait for it.
             for key in self.lake.lost(table.name) if table.tells_of_a_run else ():
                 self.lake.remove(table.name, key)
-        publication, seconds, costly = self.publish(), DAY, self.costly()
+        no_room, costly, frozen = self.publish().no_room, self.costly(), set(frozen)
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
-            shown, frozen = self.database.shown_versions(), set(frozen)
-            if publication.no_room:
+            in_use = frozen | self.database.shown_versions()
+            found, n_young = self.lake.collect_garbage(in_use, 0 if no_room else DAY, costly)
+            if no_room and not found:
                 # What the file shows goes only if nothing else is to be had.
-                removed, seconds = self.lake.collect_garbage(shown | frozen, 0, costly)[0], 0.0
-                shown = shown if removed else set()
-            found, n_young = self.lake.collect_garbage(shown | frozen, seconds, costly)
-        if publication.no_room:
+                found, n_young = self.lake.collect_garbage(frozen, 0, costly)
+        if no_room:
             self.publish()
-            found = [*removed, *found]
         return found, n_young
 
     def costly(self) -> list[str]:

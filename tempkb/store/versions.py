@@ -95,10 +95,10 @@ class Version:
     folder: Path = Path()
 
     def paths(self) -> list[Path]:
-        """Return the absolute paths of the data files, in key order, for reading; verifies their checksums first.
+        """Return the absolute paths of the data files, in key order, for reading.
 
         Raises:
-            StoredDamageError: a file was changed since it was written; the partition counts as absent from now on.
+            StoredDamageError: a file has another checksum than it had; the partition counts as absent from now on.
         """
         if fault := self.fault(sums=True):
             self.note_damage()
@@ -111,11 +111,7 @@ class Version:
         return [self.folder / file.name for file in self.files]
 
     def fits(self, table: Table) -> bool:
-        """Does the version have the columns of a declaration, in name, type and order? Meanings may differ.
-
-        Raises:
-            StoredDamageError: the file that shows it was changed since it was written.
-        """
+        """Does the version have the columns of a declaration, in name, type and order? See `paths` for damage."""
         if self.schema == table.fingerprint:
             return True
         # Versions with equal fingerprints have equal columns, so one file is read for all of them.
@@ -157,12 +153,7 @@ class Version:
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     def fault(self, *, sums: bool, anew: bool = False) -> Fault | None:
-        """Return the fault of the first changed file; None if all files are as they were written.
-
-        Args:
-            sums: compare checksums as well as sizes.
-            anew: also read files whose checksums this process already knows.
-        """
+        """Return the fault of the first changed file by its size, and by its sum if `sums`, `anew` if that is known."""
         folder = str(self.folder)
         for file in self.files:
             digest = file.sha256 if sums else ""
