@@ -178,17 +178,15 @@ def _first_line(error: duckdb.Error) -> str:
 
 def _check_target(store: Store, target: Path) -> None:
     """Refuse a path for the result that cannot be written, or is a part of the home."""
-    folder = target.absolute().parent
+    folder, why = target.absolute().parent, ""
     if target.is_dir():
-        raise SettingsError(f"--parquet {target}: is a folder; name a file in it, such as {target / 'rows.parquet'}")
-    if not folder.is_dir():
-        raise SettingsError(
-            f"--parquet {target}: there is no folder {folder}; make it: mkdir -p {shlex.quote(str(folder))}"
-        )
-    if store.home.owns(target):
-        raise SettingsError(
-            f"--parquet {target}: is among the home's own files in {store.home.path}; name a file elsewhere"
-        )
+        why = f"is a folder; name a file in it, such as {target / 'rows.parquet'}"
+    elif not folder.is_dir():
+        why = f"there is no folder {folder}; make it: mkdir -p {shlex.quote(str(folder))}"
+    elif store.home.owns(target):
+        why = f"is among the home's own files in {store.home.path}; name a file elsewhere"
+    if why:
+        raise SettingsError(f"--parquet {target}: {why}")
 
 
 def _write_parquet(rows: "pa.RecordBatchReader", target: Path) -> None:

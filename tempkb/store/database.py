@@ -446,7 +446,9 @@ class Database:
         forms = shown.forms
         for view in self._views.values():
             if set(view.needs) <= forms.keys():
-                query = view.query_without(self._absent(view.optional, forms))
+                absent = self._absent(view.optional, forms).items()
+                empty = ", ".join(f"{identifier(name)} AS ({query})" for name, query in absent)
+                query = f"WITH {empty} SELECT * FROM ({view.query})" if empty else view.query
                 used = (" ".join(forms[name]) for name in (*view.needs, *view.optional) if name in forms)
                 form = ("question", _digest("\n".join([view.meaning, query, *used])))
                 if forms.get(view.name) != form:

@@ -25,8 +25,8 @@ from tempkb_tests.store.tables_for_tests import TOWNS, towns
 POINTS_OF_PUBLISHING = {
     "the file held": (database.Database, "_shown"),
     "the copy made": (database.Database, "_copy"),
-    "in the transaction, a table made": (database.Database, "_bring_in"),
-    "in the transaction, books kept": (database.Database, "_keep_books"),
+    "in the transaction, a table made": (database.Database, "_make_table"),
+    "in the transaction, books kept": (database.Database, "_make_books"),
     "the copy changed": (database.Database, "_change"),
     "the copy made whole": (Path, "rename"),
     "the log of the old file deleted": (Path, "unlink"),
