@@ -1,9 +1,8 @@
 """The record that defines a home: `home.toml`, written once, with a checksum at its end and a copy in the lake.
 
-Missing values would silently be replaced by the defaults, and another salt would
-hash the contributors of later windows differently. So a record that was changed or
-is missing is an error. It is never repaired automatically: the message names the
-copy, from which a user can restore it.
+Missing values would silently be replaced by the defaults, and another salt would hash the contributors of later windows
+differently. So a record that was changed or is missing is an error, and is never repaired automatically: the message
+names the copy, from which a user can restore it.
 """
 
 import hashlib
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import SettingsError
+from tempkb.store.files import replace_whole
 from tempkb.store.locks import locked
 
 # What distinguishes one home from another; everything else may change from run to run.
@@ -39,12 +39,10 @@ LAYOUT = 2
 """How a home's folders and files are laid out. A record without a line `layout` is one of layout 1."""
 
 _NAME = "home.toml"
-_HEAD = "# What defines this home; written once by tempkb, with its sum at the end. Another value needs another home."
+_COPY = f"lake/{_NAME}"
+_HEAD = "# What defines this home; written once by tempkb, with its sum at the end. Another value needs another home.\n"
 _SUM = re.compile(rb'sum = "[0-9a-f]{64}"\n')
-
-
-class _OddError(Exception):
-    """A record was changed since it was written; the message says what was found."""
+_ABSENT = "no such file"
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -54,24 +52,19 @@ def read_record(path: Path) -> dict[str, Any]:
         SettingsError: it was changed, is missing, belongs to another home according to the copy in the lake, or is
             that of a home of another layout.
     """
-    copy = _read_copy(path)
-    try:
-        record = _read(path / _NAME)
-    except _OddError as error:
-        raise _refused(path, str(error), copy) from None
+    (record, found), (copy, _) = _read(path / _NAME), _read(path / _COPY)
     if record is None:
-        if copy:
-            raise _refused(path, "no such file", copy)
-        return {}
+        if copy is None and found == _ABSENT:
+            return {}
+        raise damaged_record(path, found)
     layout = record.pop("layout", 1)
     if layout != LAYOUT:
         raise SettingsError(
             f"home {path}: found layout {layout}, but this version of tempkb expects layout {LAYOUT}; build the home "
             "anew in another folder (TEMPKB_HOME=...), or use the version of tempkb that wrote it"
         )
-    other = [key for key in sorted(record.keys() & (copy or {}).keys()) if record[key] != (copy or {})[key]]
-    if other:
-        raise _refused(path, "the record of another home: other values of " + ", ".join(other), copy)
+    if other := [key for key, value in sorted((copy or {}).items()) if record.get(key, value) != value]:
+        raise damaged_record(path, "the record of another home: other values of " + ", ".join(other))
     return record
 
 
@@ -82,12 +75,9 @@ def write_record(path: Path, values: Mapping[str, Any]) -> None:
         path: of the home, which exists.
         values: those of `IDENTITY`.
     """
-    lines = [
-        _HEAD,
-        *_lines({"layout": LAYOUT} | {key: values[key] for key in IDENTITY} | {SALT: secrets.token_hex(16)}),
-    ]
+    held = {"layout": LAYOUT} | {key: values[key] for key in IDENTITY} | {SALT: secrets.token_hex(16)}
     draft = path / f"{_NAME}.{os.getpid()}.draft"
-    draft.write_bytes(_summed("\n".join(lines) + "\n"))
+    draft.write_bytes(_summed(_HEAD + _lines(held)))
     try:
         # A hard link fails if the name exists, so of two first writers one wins and the records do not mix.
         os.link(draft, path / _NAME)
@@ -105,33 +95,30 @@ def add_to_record(path: Path, values: Mapping[str, Any]) -> None:
         held = read_record(path)
         new = {key: value for key, value in values.items() if key not in held}
         if new:
-            _replace(record, _summed(_without_sum(record.read_bytes()) + "\n".join(_lines(new)) + "\n"))
+            replace_whole(record, _summed(_SUM.sub(b"", record.read_bytes()).decode() + _lines(new)))
             copy_record(path)
 
 
 def copy_record(path: Path) -> None:
-    """Copy the record to the lake, always with a checksum.
+    """Copy the record to the lake.
 
     Raises:
         SettingsError: the record was changed since it was written; the copy stays as it is.
     """
-    written, copy = (path / _NAME).read_bytes(), _copy_of(path)
-    try:
-        _parsed(written)
-    except _OddError as error:
-        raise _refused(path, str(error), _read_copy(path)) from None
-    summed = _summed(_without_sum(written))
-    if not copy.exists() or copy.read_bytes() != summed:
-        copy.parent.mkdir(exist_ok=True)
-        _replace(copy, summed)
+    record, found = _read(path / _NAME)
+    if record is None:
+        raise damaged_record(path, found)
+    if _read(path / _COPY)[0] != record:
+        replace_whole(path / _COPY, (path / _NAME).read_bytes())
 
 
 def copy_fault(path: Path) -> str:
     """Say what is wrong with the lake's copy of the record of a home, and what to type; empty if nothing is."""
-    if _read_copy(path) is not None or not (path / _NAME).exists():
+    record, copy = path / _NAME, path / _COPY
+    if _read(copy)[0] is not None or not record.exists():
         return ""
-    copied = f"cp {shlex.quote(str(path / _NAME))} {shlex.quote(str(_copy_of(path)))}"
-    return f"{_copy_of(path)}: found no copy, or an altered one; expected what is in {path / _NAME}: {copied}"
+    copied = f"cp {shlex.quote(str(record))} {shlex.quote(str(copy))}"
+    return f"{copy}: found no copy, or an altered one; expected what is in {record}: {copied}"
 
 
 def digest_of(path: Path) -> str:
@@ -142,8 +129,16 @@ def digest_of(path: Path) -> str:
 
 
 def damaged_record(path: Path, found: str) -> SettingsError:
-    """Return the error for a record with an invalid value."""
-    return _refused(path, found, _read_copy(path))
+    """Return the error for a record that is not what tempkb wrote, or has an invalid value."""
+    record, copy = path / _NAME, path / _COPY
+    if _read(copy)[0]:
+        mend = f"The lake has a copy: cp {shlex.quote(str(copy))} {shlex.quote(str(record))}"
+    else:
+        mend = (
+            "Restore it from a copy of your own; the lake has none, and the salt with which contributors are hashed "
+            "is nowhere else"
+        )
+    return SettingsError(f"{record}: found {found}; expected what tempkb wrote when the home was made. {mend}")
 
 
 def toml(value: object) -> str:
@@ -153,69 +148,25 @@ def toml(value: object) -> str:
     return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
-def _copy_of(path: Path) -> Path:
-    return path / "lake" / _NAME
-
-
-def _read_copy(path: Path) -> dict[str, Any] | None:
-    """Return the values in the copy; None also if the copy is damaged, which matters only when it is needed."""
-    try:
-        return _read(_copy_of(path))
-    except _OddError:
-        return None
-
-
-def _read(file: Path) -> dict[str, Any] | None:
-    """Return the values in a record or its copy; None if the file does not exist."""
+def _read(file: Path) -> tuple[dict[str, Any] | None, str]:
+    """Return the values in a record or its copy, None if it is not as it was written; and what was found instead."""
     try:
         written = file.read_bytes()
-    except FileNotFoundError:
-        return None
-    return _parsed(written)
-
-
-def _parsed(written: bytes) -> dict[str, Any]:
-    """Return the values in the bytes of a record or its copy."""
-    if not written.strip():
-        raise _OddError("an empty file")
-    try:
         record = tomllib.loads(written.decode())
+    except FileNotFoundError:
+        return None, _ABSENT
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise _OddError(f"invalid TOML ({error})") from None
-    if SALT in record and "sum" not in record and not written.startswith(_HEAD.encode()):
-        return {"layout": "0 (a record without a checksum)"}
-    if _SUM.search(written) is None or _summed(_without_sum(written)) != written:
-        raise _OddError("lines that do not match their checksum")
+        return None, f"invalid TOML ({error})"
+    if _SUM.search(written) is None or _summed(_SUM.sub(b"", written).decode()) != written:
+        return None, "lines that do not match their checksum" if written.strip() else "an empty file"
     del record["sum"]
-    return record
+    return record, ""
 
 
-def _refused(path: Path, found: str, copy: Mapping[str, Any] | None) -> SettingsError:
-    record = path / _NAME
-    if copy:
-        mend = f"The lake has a copy: cp {shlex.quote(str(_copy_of(path)))} {shlex.quote(str(record))}"
-    else:
-        mend = (
-            "Restore it from a copy of your own; the lake has none, and the salt with which contributors are hashed "
-            "is nowhere else"
-        )
-    return SettingsError(f"{record}: found {found}; expected what tempkb wrote when the home was made. {mend}")
-
-
-def _lines(values: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {toml(value)}" for key, value in values.items()]
-
-
-def _without_sum(written: bytes) -> str:
-    return _SUM.sub(b"", written).decode()
+def _lines(values: Mapping[str, Any]) -> str:
+    return "".join(f"{key} = {toml(value)}\n" for key, value in values.items())
 
 
 def _summed(written: str) -> bytes:
     data = written.encode()
     return data + b'sum = "' + hashlib.sha256(data).hexdigest().encode() + b'"\n'
-
-
-def _replace(file: Path, data: bytes) -> None:
-    draft = file.with_name(f"{file.name}.{os.getpid()}.draft")
-    draft.write_bytes(data)
-    draft.replace(file)

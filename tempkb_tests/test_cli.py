@@ -157,7 +157,7 @@ def test_publish_and_gc(home):
     assert said.endswith("Nothing is pending.\n")
     assert run_tempkb(home, "publish").stdout == "Published: 0 partitions. Nothing is pending.\n"
     # The files of both dumps were written down twice: when they were registered, and with what the pass found.
-    said = "0 folders removed. 2 folders stay for a day, since open readers may use what was replaced in it.\n"
+    said = "0 folders removed. Kept for a day, for open readers: 2 folders.\n"
     assert run_tempkb(home, "gc").stdout == said
     let_a_day_go_by(home / "lake")
     assert run_tempkb(home, "gc").stdout == "2 folders removed.\n"

@@ -20,6 +20,7 @@ ROOT = PACKAGE.parent
 RANKS = {
     "errors": 0,
     "store.locks": 0.3,
+    "store.files": 0.3,
     "record": 0.5,
     "prompts": 0.5,
     "pictures": 0.5,

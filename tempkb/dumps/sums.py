@@ -1,14 +1,12 @@
 """Checksums of files: computed once, noted beside the dumps, computed again if a file's size or time changes."""
 
 import hashlib
-import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from tempkb.errors import SourceError
-from tempkb.store.files import replace_whole
+from tempkb.store.files import read_summed, write_summed
 from tempkb.store.owned import own
 
 _PIECE = 1 << 20
@@ -56,7 +54,7 @@ def known_sums(path: Path, notes: Path | None, kinds: Collection[str] = ()) -> d
     if noted and {"sha256", *kinds} <= noted.keys():
         return noted
     hashes = Hashes(kinds)
-    for piece in _pieces(path):
+    for piece in pieces_of(path):
         hashes.take(piece)
     sums = noted | hashes.hexdigests()
     if notes is not None:
@@ -68,7 +66,7 @@ def read_note_of(path: Path, notes: Path | None) -> dict[str, str]:
     """Return the noted checksums of a file by kind; none if its size or time has changed since."""
     if notes is None:
         return {}
-    content = _read(notes / _note_name(path))
+    content = read_summed(notes / _note_name(path))
     if content is None:
         # Nothing is noted, or the note is damaged: then the file is read again.
         return {}
@@ -78,33 +76,16 @@ def read_note_of(path: Path, notes: Path | None) -> dict[str, str]:
 
 
 def noted_path(note: Path) -> Path | None:
-    """Return the file that a note is about; None if tempkb did not write the note."""
-    content = _read(note)
+    """Return the file that a note is about; None if the note is not as tempkb wrote it."""
+    content = read_summed(note)
     return None if content is None else Path(content["path"])
-
-
-def _read(note: Path) -> dict[str, Any] | None:
-    """Return what a note says; None if there is none, or it is not as tempkb wrote it. Earlier notes have no sum."""
-    try:
-        content: dict[str, Any] = json.loads(note.read_text("utf-8"))
-        noted = {key: content[key] for key in ("path", "size", "mtime_ns", "sums")}
-        is_whole = isinstance(noted["path"], str) and isinstance(noted["sums"], dict)
-        return noted if is_whole and content in (noted, {**noted, "sum": _sum_of(noted)}) else None
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
-        return None
-
-
-def _sum_of(noted: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(noted, sort_keys=True).encode()).hexdigest()
 
 
 def note_sums(path: Path, notes: Path, sums: dict[str, str]) -> None:
     """Note a file's checksums, with the size and time of the file for which they hold."""
     state = path.stat()
     content = {"path": str(path), "size": state.st_size, "mtime_ns": state.st_mtime_ns, "sums": sums}
-    replace_whole(
-        own(notes.parent, notes / _note_name(path)), json.dumps({**content, "sum": _sum_of(content)}).encode() + b"\n"
-    )
+    write_summed(own(notes.parent, notes / _note_name(path)), content)
 
 
 def forget_sums(path: Path, notes: Path) -> None:
@@ -131,7 +112,8 @@ def _note_name(path: Path) -> str:
     return f"{path.name}.{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}.json"
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
+def pieces_of(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file."""
     with path.open("rb") as handle:
         while piece := handle.read(_PIECE):
             yield piece

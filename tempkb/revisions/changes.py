@@ -4,6 +4,7 @@ Compares the old and new log and snapshot of a window. The new dump's own list o
 pages shows which pages were deleted.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -47,8 +48,7 @@ def write_changes(store: Store, rebuilt: Rebuilt, pages: Sequence[Version], prov
 
 def counts_of(version: Version, rows: pa.Table) -> dict[str, int]:
     """Count the pages of `rebuild_changes` by kind of change, in the order of the kinds' names."""
-    kinds = rows["change"].to_pylist()
-    return {kind: kinds.count(kind) for kind in sorted(set(kinds))} if version.rows else {}
+    return dict(sorted(Counter(rows["change"].to_pylist()).items())) if version.rows else {}
 
 
 def _rows(rebuilt: Rebuilt, pages: Sequence[Version]) -> Iterator[pa.Table]:

@@ -1,9 +1,8 @@
 """Wikidata items of pages from site links, where there is no `page_props`, and the update of windows that follows.
 
-`pages` is filled first: an item belongs to the page that has the title of its
-site link on the day of the page's dump, by the Wikidata dump nearest to that day.
-Snapshots take their items from `pages`. Both depend only on what the home holds,
-so the order in which the two dumps were read makes no difference.
+`pages` is filled first: an item belongs to the page that has the title of its site link on the day of the page's dump,
+by the Wikidata dump nearest to that day. Snapshots take their items from `pages`. Both depend only on what the home
+holds, so the order in which the two dumps were read makes no difference.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store, read_files
-from tempkb.store.tables import EXCLUSIONS, Table
+from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 from tempkb.windows import Window, window_of_key
@@ -43,22 +42,24 @@ def link_pages(store: Store, dump_id: str) -> Version | None:
             return pages
         links = nearest_links(store, pages)
         files = {name: sha for name, sha in pages.inputs.items() if not name.startswith(_LINKS)}
-        links_input = {f"{_LINKS}{links.partition}": links.version} if links else {}
-        provenance = Provenance(files | links_input, pages.settings)
+        provenance = Provenance(files | _links_input(links), pages.settings)
         with store.lake.staging() as folder, spilling_to(folder) as connection:
             view_files(connection, "pages", pages.paths(), PAGES.schema)
             repeated = _make_items(connection, store, dump_id, links)
             rows = connection.sql(_LINKED, params={"source": SITELINK}).to_arrow_reader(_BATCH_ROWS)
-            return store.write(PAGES, dump_id, map(_table_of, rows), provenance, repeated)
+            return store.write(PAGES, dump_id, rows, provenance, repeated)
 
 
 def is_linked(store: Store, pages: Version) -> bool:
     """Are the items of a version of `pages` those of its `page_props`, or of the site links nearest in time?"""
     if pages.settings.get("has_page_props"):
         return True
-    links = nearest_links(store, pages)
     used = {name: version for name, version in pages.inputs.items() if name.startswith(_LINKS)}
-    return used == ({f"{_LINKS}{links.partition}": links.version} if links else {})
+    return used == _links_input(nearest_links(store, pages))
+
+
+def _links_input(links: Version | None) -> dict[str, str]:
+    return {f"{_LINKS}{links.partition}": links.version} if links else {}
 
 
 def nearest_links(store: Store, pages: Version) -> Version | None:
@@ -100,8 +101,7 @@ def link_windows(store: Store, windows: Sequence[Window]) -> dict[tuple[str, str
     entities: dict[str, EntityIds] = {}
     for window in windows:
         snapshot = _standing(store, STABLE_SNAPSHOTS, window.key)
-        used = pages_of(snapshot) if snapshot else None
-        if snapshot is None or used is None:
+        if snapshot is None or (used := pages_of(snapshot)) is None:
             continue
         dump_id = used[0]
         if dump_id not in entities:
@@ -112,11 +112,10 @@ def link_windows(store: Store, windows: Sequence[Window]) -> dict[tuple[str, str
             entities[dump_id] = EntityIds(pages.paths())
         inputs = snapshot.inputs | pages_input(versions[PAGES.name, dump_id])
         rows = map(entities[dump_id].attach, read_files(snapshot.paths()))
-        left_out = [Exclusion(row["reason"], row["n"], row["example"]) for row in snapshot.side_rows(EXCLUSIONS.name)]
+        left_out = [Exclusion(row["reason"], row["n"], row["example"]) for row in snapshot.exclusions]
         provenance = Provenance(inputs, snapshot.settings, snapshot.fills)
-        versions[STABLE_SNAPSHOTS.name, window.key] = store.write(
-            STABLE_SNAPSHOTS, window.key, rows, provenance, left_out
-        )
+        written = store.write(STABLE_SNAPSHOTS, window.key, rows, provenance, left_out)
+        versions[STABLE_SNAPSHOTS.name, window.key] = written
     return versions
 
 
@@ -168,19 +167,9 @@ def _normalised(rows: "pa.Table", site: "Site") -> "pa.Table":
     import pyarrow as pa
 
     titles = [site.normalize(text) for text in rows["site_title"].to_pylist()]
-    return pa.table(
-        {
-            "entity_id": rows["entity_id"],
-            "namespace": pa.array([one.namespace for one in titles], pa.int32()),
-            "title": pa.array([one.title for one in titles], pa.string()),
-        }
-    )
-
-
-def _table_of(batch: "pa.RecordBatch") -> "pa.Table":
-    import pyarrow as pa
-
-    return pa.Table.from_batches([batch])
+    namespaces = pa.array([one.namespace for one in titles], pa.int32())
+    names = pa.array([one.title for one in titles], pa.string())
+    return pa.table({"entity_id": rows["entity_id"], "namespace": namespaces, "title": names})
 
 
 def _standing(store: Store, table: Table, partition: str) -> Version | None:

@@ -23,6 +23,7 @@ from tempkb.results.steps import are_due, asked_of
 from tempkb.screens.failure import warn
 from tempkb.screens.utf8 import as_utf8, speak_utf8
 from tempkb.store.answers import BATCH_ROWS, Answer
+from tempkb.store.opening import DatabaseFileError
 from tempkb.store.questions import RefusedError, check, names_in
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
 _SHOWN_ROWS = 100
 _LIST_TABLES = "List the tables: tempkb tables"
 _ONLY_TABLES = "tempkb sql reads the published tables of the home and no other files (list them: tempkb tables)"
-# DuckDB's messages about names that do not exist here.
-_OF_EXTENSION = re.compile(r"it exists in the (\w+) extension")
 _NO_TABLE = re.compile(r"Table with name (.+?) does not exist")
-_NO_FUNCTION = re.compile(r"Table Function with name (\S+) does not exist")
-_DATABASE_AS_TABLE = "Select a table using `table_name="
-_LOOKS_LIKE_A_FILE = re.compile(r"/|\.\w+$")
+_SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
+# DuckDB's messages about what is not to be had here, with our words.
+_UNAVAILABLE = (
+    (r"it exists in the (\w+) extension", "it needs DuckDB's extension {}, and no extension is loaded here"),
+    (r"Table with name (.*/.*|.+\.\w+?) does not exist", "{!r} is not a table of the home"),
+    (r"Table Function with name (\S+) does not exist", "there is no table function {} here"),
+    (r"Select a table using `table_name=", "a database is not a table"),
+)
 # Beginnings of DuckDB's messages of errors that are not faults of the query, which Arrow raises as its own errors.
 _ERRORS = {
     "Out of Memory Error": duckdb.OutOfMemoryException,
@@ -73,16 +77,10 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     query = as_utf8(query)
     if parquet is not None:
         _check_target(store, parquet)
-    pending, _, why = store.database.pending()
+    older = _older(store)
     with _asking(store, query) as (connection, statement):
-        if pending:
-            them = "it" if len(pending) == 1 else "them"
-            warn(
-                f"{store.database.path.name} does not show {counted(len(pending), 'partition')} as the lake has "
-                f"{them}, so SQL may show older rows: {why or 'if nothing is at work, type: tempkb publish'}"
-            )
-        if due := are_due(store, names_in(statement)):
-            warn(due)
+        for note in filter(None, (older, are_due(store, names_in(statement)))):
+            warn(note)
         if parquet is not None:
             _write_parquet(connection.sql(statement).to_arrow_reader(BATCH_ROWS), parquet)
             return
@@ -95,6 +93,17 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
             _print(answer)
 
 
+def _older(store: Store) -> str:
+    """Say why SQL may show older rows than the lake has; empty if it does not."""
+    try:
+        pending, _ = store.database.pending()
+    except DatabaseFileError as error:
+        return str(error)
+    n = f"{counted(len(pending), 'partition')} as the lake has {'it' if len(pending) == 1 else 'them'}"
+    said = f"{store.database.path.name} does not show {n}, so SQL may show older rows"
+    return f"{said}: if nothing is at work, type: tempkb publish" if pending else ""
+
+
 @contextlib.contextmanager
 def _asking(store: Store, query: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
     """Yield a connection and the statement that it may run; DuckDB's errors become messages of ours."""
@@ -103,20 +112,17 @@ def _asking(store: Store, query: str) -> Iterator[tuple[duckdb.DuckDBPyConnectio
         try:
             yield connection, check(connection, query)
         except RefusedError as error:
-            raise SettingsError(
-                f"the query was refused: {error}. tempkb sql runs one statement that reads (SELECT, FROM, WITH, "
-                "EXPLAIN, DESCRIBE, SHOW, SUMMARIZE); --csv, --json or --parquet FILE write its result. "
-                f"{_own_shell(path)}"
-            ) from None
+            forms = "SELECT, FROM, WITH, EXPLAIN, DESCRIBE, SHOW, SUMMARIZE"
+            one = (
+                f"tempkb sql runs one statement that reads ({forms}); --csv, --json or --parquet FILE write its result"
+            )
+            raise SettingsError(f"the query was refused: {error}. {one}. {_own_shell(path)}") from None
         except duckdb.PermissionException as error:
-            raise SettingsError(
-                f"the query was refused: {_first_line(error)}. {_ONLY_TABLES}. {_own_shell(path)}"
-            ) from None
+            said = f"the query was refused: {_first_line(error)}. {_ONLY_TABLES}. {_own_shell(path)}"
+            raise SettingsError(said) from None
         except duckdb.OutOfMemoryException as error:
-            raise SettingsError(
-                f"the query ran out of memory: {_first_line(error)}; select fewer columns or rows, or sort and group "
-                "fewer of them"
-            ) from None
+            fewer = "select fewer columns or rows, or sort and group fewer of them"
+            raise SettingsError(f"the query ran out of memory: {_first_line(error)}; {fewer}") from None
         except duckdb.Error as error:
             if damage := _unreadable_file(store, error):
                 raise StoredDamageError(damage) from None
@@ -128,21 +134,20 @@ def _asking(store: Store, query: str) -> Iterator[tuple[duckdb.DuckDBPyConnectio
 def _in_our_words(store: Store, error: duckdb.Error) -> str:
     """Return what is wrong with a query, and, if it needs something that is not available here, where it is."""
     text = str(error)
-    extension, no_table, no_function = _OF_EXTENSION.search(text), _NO_TABLE.search(text), _NO_FUNCTION.search(text)
-    if extension:
-        why = f"it needs DuckDB's extension {extension[1]}, and no extension is loaded here"
-    elif no_table and _LOOKS_LIKE_A_FILE.search(no_table[1]):
-        why = f"{no_table[1]!r} is not a table of the home"
-    elif no_function:
-        why = f"there is no table function {no_function[1]} here"
-    elif no_table and asked_of(store, (no_table[1].lower(),)):
-        return f"{no_table[1]} was not computed yet; compute it from the scores that are there: tempkb results"
-    elif _DATABASE_AS_TABLE in text:
-        why = "a database is not a table"
-    else:
-        explained = store.database.explain(error)
-        return f"{explained}\n{_LIST_TABLES}" if no_table and "\n" in explained else explained
-    return f"{why}. {_ONLY_TABLES}. {_own_shell(store.database.path)}"
+    for pattern, words in _UNAVAILABLE:
+        if found := re.search(pattern, text):
+            return f"{words.format(*found.groups())}. {_ONLY_TABLES}. {_own_shell(store.database.path)}"
+    no_table = _NO_TABLE.search(text)
+    if no_table is None:
+        return text
+    name = no_table[1].lower()
+    if asked_of(store, (name,)):
+        return f"{name} was not computed yet; compute it from the scores that are there: tempkb results"
+    if name in {*store.tables, *store.views}:
+        said = f"nothing of {name} is published yet"
+        return f"{said}; wait for the build that runs, or see what is built: tempkb status"
+    # The nearest name may be one of DuckDB's own tables, which is no help.
+    return f"{_SUGGESTED.sub('', text)}\n{_LIST_TABLES}"
 
 
 def _unreadable_file(store: Store, error: duckdb.Error) -> str:
@@ -163,11 +168,8 @@ def _unreadable_file(store: Store, error: duckdb.Error) -> str:
 
 
 def _own_shell(path: Path) -> str:
-    line = f"duckdb.connect({str(path)!r}, read_only=True)"
-    return (
-        f"For everything else, open the file in DuckDB's shell: duckdb -readonly {shlex.quote(str(path))}; or in "
-        f"Python: {line}"
-    )
+    shell = f"open the file in DuckDB's shell: duckdb -readonly {shlex.quote(str(path))}"
+    return f"For everything else, {shell}; or in Python: duckdb.connect({str(path)!r}, read_only=True)"
 
 
 def _first_line(error: duckdb.Error) -> str:
@@ -176,17 +178,15 @@ def _first_line(error: duckdb.Error) -> str:
 
 def _check_target(store: Store, target: Path) -> None:
     """Refuse a path for the result that cannot be written, or is a part of the home."""
-    folder = target.absolute().parent
+    folder, why = target.absolute().parent, ""
     if target.is_dir():
-        raise SettingsError(f"--parquet {target}: is a folder; name a file in it, such as {target / 'rows.parquet'}")
-    if not folder.is_dir():
-        raise SettingsError(
-            f"--parquet {target}: there is no folder {folder}; make it: mkdir -p {shlex.quote(str(folder))}"
-        )
-    if store.home.owns(target):
-        raise SettingsError(
-            f"--parquet {target}: is among the home's own files in {store.home.path}; name a file elsewhere"
-        )
+        why = f"is a folder; name a file in it, such as {target / 'rows.parquet'}"
+    elif not folder.is_dir():
+        why = f"there is no folder {folder}; make it: mkdir -p {shlex.quote(str(folder))}"
+    elif store.home.owns(target):
+        why = f"is among the home's own files in {store.home.path}; name a file elsewhere"
+    if why:
+        raise SettingsError(f"--parquet {target}: {why}")
 
 
 def _write_parquet(rows: "pa.RecordBatchReader", target: Path) -> None:

@@ -307,7 +307,7 @@ def _bytes(store: Store, table: str) -> list[int]:
 def _published(store: Store) -> tuple[list[tuple[str, str]] | None, list[str], str]:
     """What is pending (None if not known), tables of others in the DuckDB file, and what prevents publication."""
     try:
-        return store.database.pending()
+        return *store.database.pending(), ""
     except (LockTimeoutError, DatabaseFileError) as error:
         return None, [], str(error)
 

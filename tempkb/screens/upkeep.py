@@ -24,14 +24,11 @@ def publish_all() -> None:
     """
     store = _existing(Patience(_PATIENCE))
     publication = store.publish()
-    if publication.set_aside:
-        tell(publication.set_aside)
-    for line in publication.damaged:
+    for line in filter(None, (publication.set_aside, *publication.damaged)):
         tell(line)
     _tell_lost(store)
     if publication.reason:
-        left = publication.left
-        fail(f"{counted(left, 'partition')} {'is' if left == 1 else 'are'} still pending: {publication.reason}")
+        fail(f"not everything is published: {publication.reason}")
     say(f"Published: {counted(publication.done, 'partition')}. Nothing is pending.")
 
 
@@ -46,16 +43,14 @@ def collect_garbage() -> None:
     empty_bin(store.home.dumps)
     _tell_lost(store)
     tell_strangers(store)
-    stay = "stays" if n_young == 1 else "stay"
-    young = f" {counted(n_young, 'folder')} {stay} for a day, since open readers may use what was replaced in it."
-    say(f"{counted(len(removed), 'folder')} removed.{young if n_young else ''}")
+    young = f" Kept for a day, for open readers: {counted(n_young, 'folder')}." if n_young else ""
+    say(f"{counted(len(removed), 'folder')} removed.{young}")
     aside = [folder for table in store.costly() for folder in store.lake.damaged_folders(table)]
     if aside:
         n_bytes = sum(path.stat().st_size for folder in aside for path in folder.iterdir())
         say(
-            f"{counted(len(aside), 'damaged version')} of what costs most {'stays' if len(aside) == 1 else 'stay'} "
-            f"({counted(n_bytes, 'byte')}). tempkb never removes them; when you no longer need them: "
-            f"rm -r {shlex.join(map(str, aside))}"
+            f"Damaged versions of what costs most: {len(aside):,} ({counted(n_bytes, 'byte')}). tempkb never removes "
+            f"them; when you no longer need them: rm -r {shlex.join(map(str, aside))}"
         )
 
 

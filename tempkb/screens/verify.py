@@ -1,11 +1,11 @@
 """The screen of `tempkb verify`: one line for each fault, with the command to type, and then what was read."""
 
+import contextlib
 import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from tempkb.benchmarks.register import (
 )
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.tables import DUMP_FILES
-from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump, verify_notes
+from tempkb.dumps.verification import Tally, faults_of_dump, faults_of_notes, missing_files
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, TempkbError
 from tempkb.linking.checking import faults_of_linkers
@@ -36,33 +36,18 @@ from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.console import program, say
 from tempkb.screens.failure import tell
-from tempkb.store.database import Difference, repair_of
-from tempkb.store.lake import Lake
-from tempkb.store.locks import LockTimeoutError
 from tempkb.store.owned import LinkError
 from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
-from tempkb.store.tables import Family, Table
+from tempkb.store.tables import Family
 from tempkb.store.versions import Fault, Version
 from tempkb.windows import parse_day, stretches, window_of_key
 from tempkb.wording import counted
 
 _SHOWN = 5  # number of windows that a line names
 
-
-@dataclass
-class _Verified:
-    """What was read of the lake.
-
-    Attributes:
-        whole: versions whose files all have the right checksums, in order, by table.
-        files: number of files that were read, pointers and descriptions included.
-    """
-
-    whole: dict[str, list[Version]] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
-    files: int = 0
-    bytes: int = 0
+Whole = Mapping[str, Sequence[Version]]
+"""Versions whose files all have the right checksums, in order, by table."""
 
 
 def print_verification(tables: Sequence[str], since: str) -> None:
@@ -75,243 +60,181 @@ def print_verification(tables: Sequence[str], since: str) -> None:
     Raises:
         SettingsError: there is no such table, or `since` is not a day.
     """
-    began, store = time.monotonic(), open_store()
+    began, store, tally = time.monotonic(), open_store(), Tally()
+    chosen = [store.declaration(name).name for name in tables] or list(store.tables)
     day = parse_day(since) if since else None
-    for name in tables:
-        if name not in store.tables:
-            raise SettingsError(f"--table {name}: no such table; known: {', '.join(store.tables)}")
-    chosen = list(tables) or list(store.tables)
-    unfinished = _unfinished(store)
-    # A release that is not finished is one fault, so its missing partitions are not reported one by one.
-    passed = {place for places in unfinished.values() for place in places}
     with progress.on_terminal():
-        verified = _verify_lake(store, chosen, day)
+        with contextlib.suppress(TempkbError):
+            # What is gone without a trace is then named with what is lost.
+            store.database.note_missing()
+        whole, faults = _verify_lake(store, chosen, day, tally)
+        store.require_own_record(one for versions in whole.values() for one in versions)
+        unfinished = unfinished_releases(store)
+        # A release that is not finished is one fault, so its missing partitions are not reported one by one.
+        passed = {(one.table, one.partition) for one in (*faults, *store.faults())}
+        for name in unfinished:
+            passed |= {*places_of_release(store, name), *entry_of(store.home, name).versions}
         told: dict[Family, list[str]] = {family: [] for family in Family}
-        for fault in verified.faults:
-            told[store.tables[fault.table].family].append(f"{fault}. {_how(store, fault.table, fault.partition)}")
-        passed |= {(fault.table, fault.partition) for fault in verified.faults}
-        if day is None:
-            told[Family.WINDOW] += [*_lacking_texts(store, verified), *_pointers(store, chosen)]
-        shown = _verify_database(store, chosen, verified, passed)
-        told[Family.LINKER][:0] = _verify_linkers(store, verified)
-        if day is None:
-            told[Family.MODEL][:0] = _verify_said(store, chosen)
-        dumps = VerifiedDumps()
-        store.require_own_record(one for whole in verified.whole.values() for one in whole)
         if not tables and day is None:
-            told[Family.RELEASE][:0] = _verify_releases(store, unfinished, passed)
-            dumps = _verify_dumps(store)
-            links = [str(LinkError(path)) for path in store.lake.strangers() if path.is_symlink()]
-            told[Family.DUMP][:0] = [*filter(None, [copy_fault(store.home.path)]), *links, *dumps.faults]
+            told[Family.DUMP] += _faults_of_dumps(store, tally)
+            told[Family.RELEASE] += _faults_of_releases(store, unfinished, passed)
+        if day is None:
+            told[Family.MODEL] += _faults_of_said(store, chosen)
+        told[Family.LINKER] += _faults_of_linkers(store, whole, tally)
+        for fault in faults:
+            told[store.tables[fault.table].family].append(f"{fault}. {_how(store, fault)}")
+        if day is None:
+            told[Family.WINDOW] += [*_lacking_texts(store, whole), *_faults_of_pointers(store, chosen)]
         # Typed in this order, each finds whole what it is made from.
-        lines = [line for family in Family for line in told[family]] + shown
+        lines = [line for family in Family for line in told[family]]
+        lines += _faults_of_database(store, {name: whole[name] for name in chosen}, passed)
     for line in lines:
         # As people paste them, whether or not an environment is active.
         say(line, program())
-    _print_end(verified, dumps, len(lines), time.monotonic() - began)
+    seconds = time.monotonic() - began
+    rate = tally.bytes / 1e6 / max(seconds, 1e-9)
+    read = f"({counted(tally.files, 'file')}, {counted(tally.bytes, 'byte')}, {seconds:.1f} s, {rate:,.0f} MB/s)"
+    say(f"{counted(len(lines), 'fault')} found {read}." if lines else f"All is well {read}.")
     if lines:
         sys.exit(1)
 
 
-def _print_end(verified: _Verified, dumps: VerifiedDumps, n_faults: int, seconds: float) -> None:
-    n_files, n_bytes = verified.files + dumps.files, verified.bytes + dumps.bytes
-    rate = n_bytes / 1e6 / max(seconds, 1e-9)
-    read = f"{counted(n_files, 'file')}, {counted(n_bytes, 'byte')}, {seconds:.1f} s, {rate:,.0f} MB/s"
-    say(f"{counted(n_faults, 'fault')} found ({read})." if n_faults else f"All is well ({read}).")
-
-
-def _verify_lake(store: Store, tables: Sequence[str], since: date | None) -> _Verified:
+def _verify_lake(
+    store: Store, tables: Sequence[str], since: date | None, tally: Tally
+) -> tuple[dict[str, list[Version]], list[Fault]]:
     """Read every file of the current versions; damage is noted, so that the partition counts as absent."""
-    lake, verified = store.lake, _Verified()
-    keys = {table: [key for key in lake.keys(table) if _is_since(store, table, key, since)] for table in tables}
-    n_bytes = sum(version.n_bytes() for table in tables for version in lake.versions(table, keys[table]))
+    lake, faults = store.lake, list[Fault]()
+    whole: dict[str, list[Version]] = {table: [] for table in tables}
+    places = [(table, key) for table in tables for key in lake.keys(table) if _is_since(store, table, key, since)]
+    n_bytes = sum(version.n_bytes() for place in places if (version := lake.current(*place)) is not None)
     with progress.Meter("verifying the lake", n_bytes, tell) as meter:
-        for table in tables:
-            whole = verified.whole[table] = []
-            for key in keys[table]:
-                version, fault = lake.verify(table, key)
-                if version is not None:
-                    verified.files += 2 + len(version.files)
-                    verified.bytes += version.n_bytes()
-                    meter.at(verified.bytes)
-                if fault is not None:
-                    verified.faults.append(fault)
-                elif version is not None:
-                    whole.append(version)
-    return verified
+        for table, key in places:
+            version, fault = lake.verify(table, key)
+            if version is not None:
+                # The pointer and the description, too.
+                tally.files += 2 + len(version.files)
+                tally.bytes += version.n_bytes()
+                meter.at(tally.bytes)
+            if fault is not None:
+                faults.append(fault)
+            elif version is not None:
+                whole[table].append(version)
+    return whole, faults
 
 
 def _is_since(store: Store, table: str, key: str, since: date | None) -> bool:
-    written = store.lake.written_at(table, key)
+    written = store.lake.written_at(table, key) if since else None
     return since is None or (written is not None and datetime.fromtimestamp(written / 1e9, UTC).date() >= since)
 
 
-def _pointers(store: Store, tables: Sequence[str]) -> list[str]:
+def _how(store: Store, fault: Fault) -> str:
+    """What to type so that a partition is there again."""
+    if store.tables[fault.table].tells_of_a_run:
+        return "It told of one run, and nothing can make it again. Forget it: tempkb gc"
+    return f"Build it again: {command_for(store, fault.table, fault.partition)}"
+
+
+def _faults_of_pointers(store: Store, tables: Sequence[str]) -> list[str]:
     """Pointers that are lost or altered, though a whole version is there."""
     faults = (store.lake.pointer_fault(table, key) for table in tables for key in store.lake.keys(table))
     return [f"{fault}. Write it again: tempkb gc" for fault in faults if fault is not None]
 
 
-def _unfinished(store: Store) -> dict[str, list[tuple[str, str]]]:
-    """Releases that are not finished, with the tables and partitions that they have, or had before."""
-    return {
-        name: sorted({*places_of_release(store, name), *entry_of(store.home, name).versions})
-        for name in unfinished_releases(store)
-    }
-
-
-def _lacking_texts(store: Store, verified: _Verified) -> list[str]:
+def _lacking_texts(store: Store, whole: Whole) -> Iterator[str]:
     """Missing texts of snapshots, by quarter and window; those of quarters that are lost are not counted here."""
-    if not {STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name} <= verified.whole.keys():
-        return []
-    snapshots = verified.whole[STABLE_SNAPSHOTS.name]
+    if not {STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name} <= whole.keys():
+        return
+    snapshots, texts = whole[STABLE_SNAPSHOTS.name], whole[PAGE_WIKITEXTS.name]
     with tempfile.TemporaryDirectory() as folder:
-        texts, logs = verified.whole[PAGE_WIKITEXTS.name], verified.whole.get(REVISION_LOG.name, ())
-        lacking = lacking_texts(snapshots, texts, logs, Path(folder))
-    lost, in_part = set(store.lake.lost(PAGE_WIKITEXTS.name)), lacking_quarters(store, snapshots)
-    lines = []
-    for quarter, windows in lacking.items():
-        if quarter in lost:
-            continue
-        keys = [window_of_key(key, store.home.settings.granularity) for key in sorted(windows)]
-        again = f"tempkb build --rebuild --windows {keys[0].start}..{keys[-1].end}"
-        lines.append(
-            f"{PAGE_WIKITEXTS.name} {quarter}: found no text for winners of {_first_few(windows)}; expected the text "
-            f"of each. Read them again: {'tempkb build' if quarter in in_part else again}"
+        lacking = lacking_texts(snapshots, texts, whole.get(REVISION_LOG.name, ()), Path(folder))
+    in_part = lacking_quarters(store, snapshots)
+    for quarter in sorted(lacking.keys() - set(store.lake.lost(PAGE_WIKITEXTS.name))):
+        keys = sorted(lacking[quarter])
+        first, last = (window_of_key(key, store.home.settings.granularity) for key in (keys[0], keys[-1]))
+        named = ", ".join(f"{key} ({lacking[quarter][key]:,})" for key in keys[:_SHOWN])
+        more = f" and of {len(keys) - _SHOWN} more windows" if len(keys) > _SHOWN else ""
+        again = "" if quarter in in_part else f" --rebuild --windows {first.start}..{last.end}"
+        yield (
+            f"{PAGE_WIKITEXTS.name} {quarter}: found no text for winners of {named}{more}; expected the text of each. "
+            f"Read them again: tempkb build{again}"
         )
-    return lines
 
 
-def _first_few(counts: Mapping[str, int]) -> str:
-    shown = ", ".join(f"{key} ({n:,})" for key, n in sorted(counts.items())[:_SHOWN])
-    return shown + (f" and of {len(counts) - _SHOWN} more windows" if len(counts) > _SHOWN else "")
-
-
-def _verify_database(
-    store: Store, tables: Sequence[str], verified: _Verified, passed: Set[tuple[str, str]]
-) -> list[str]:
-    if not store.database.path.exists():
-        return []
-    # For partitions that are lost the lake has nothing to compare, and they are reported already.
-    named = {f"{table} {key}" for table, key in passed}
-    named |= {f"{table} {key}" for table in tables for key in store.lake.lost(table)}
+def _faults_of_database(store: Store, whole: Whole, passed: set[tuple[str, str]]) -> list[str]:
+    path = store.database.path
     try:
-        found = store.database.differences({name: verified.whole[name] for name in tables})
-    except LockTimeoutError as error:
-        return [f"the DuckDB file was not compared: {error}"]
+        found = store.database.differences(whole, passed) if path.exists() else ()
+        return [f"{path.name}, {one}" for one in found]
     except TempkbError as error:
         return [str(error)]
-    return [
-        f"{store.database.path.name}, {_together(alike)}: found {one.found}; expected {one.expected}. "
-        f"{_how(store, *one.thing.split(' ')) if one.is_lost else repair_of(store.database.path, one)}"
-        for one, *others in _by_cause([one for one in found if one.thing not in named])
-        for alike in [[one, *others]]
-    ]
 
 
-def _by_cause(found: Sequence[Difference]) -> list[list[Difference]]:
-    """Group partitions of a table that are pending for the same reason, as all are after a home was moved."""
-    groups: dict[tuple[str, ...], list[Difference]] = {}
-    for one in found:
-        what = one.thing.partition(" ")[0] if one.is_pending else one.thing
-        groups.setdefault((what, one.found, one.expected), []).append(one)
-    return list(groups.values())
-
-
-def _together(alike: Sequence[Difference]) -> str:
-    if len(alike) == 1:
-        return alike[0].thing
-    (table, _, first), last = alike[0].thing.partition(" "), alike[-1].thing.partition(" ")[2]
-    return f"{table}, {counted(len(alike), 'partition')} from {first} to {last}"
-
-
-def _verify_releases(
-    store: Store, unfinished: Mapping[str, Sequence[tuple[str, str]]], passed: Set[tuple[str, str]]
-) -> list[str]:
+def _faults_of_releases(store: Store, unfinished: Sequence[str], passed: set[tuple[str, str]]) -> Iterator[str]:
     """Entries of the register that cannot be read, releases that are not finished, and missing partitions of others."""
-    named = passed | {(table, key) for table in store.tables for key in store.lake.lost(table)}
     readable, unreadable = entries(store.home)
-    lines = list(unreadable.values())
+    yield from unreadable.values()
     for name, entry in readable.items():
         # A release that is being built is not a fault.
         if name in unfinished and not is_at_work(store.home, name):
-            lines.append(_not_finished(store.lake, name, unfinished[name]))
-        lines += [
-            f"release {name}: found no {table} {key}; expected its version {entry.versions[table, key]}. Build it "
-            f"again: {command_for(store, table, key)}"
-            for table, key in lost_places(store, name)
-            if name not in unfinished and (table, key) not in named
-        ]
-    return lines
+            said = "not finished, since a run of it was killed; expected all of it"
+            yield f"release {name}: {said}. Finish it: tempkb release finish {name}"
+        for table, key in lost_places(store, name) if name not in unfinished else ():
+            if (table, key) not in passed:
+                said = f"found no {table} {key}; expected its version {entry.versions[table, key]}"
+                yield f"release {name}: {said}. Build it again: {command_for(store, table, key)}"
 
 
-def _not_finished(lake: Lake, name: str, places: Sequence[tuple[str, str]]) -> str:
-    n_built = sum(lake.current(*place) is not None for place in places)
-    return (
-        f"release {name}: not finished, since a run of it was killed: {counted(n_built, 'partition')} of it "
-        f"{'is' if n_built == 1 else 'are'} built; expected all of it. "
-        f"Finish it: tempkb release finish {name}"
-    )
-
-
-def _verify_linkers(store: Store, verified: _Verified) -> list[str]:
+def _faults_of_linkers(store: Store, whole: Whole, tally: Tally) -> list[str]:
     """Linkers of verified rows whose files are damaged or missing; what is read for it counts as read."""
-    names = [version.partition for version in verified.whole.get(LINKERS.name, ())]
-    if not names:
-        return []
+    names = [version.partition for version in whole.get(LINKERS.name, ())]
     lines = []
     with progress.Meter("verifying linkers", len(names), tell, "linkers") as meter:
-        for done, (_, fault, files) in enumerate(faults_of_linkers(store.lake, names), 1):
-            verified.files += len(files)
-            verified.bytes += sum(file.stat().st_size for file in files)
+        for done, (_, fault, files) in enumerate(faults_of_linkers(store.lake, names) if names else (), 1):
+            tally.files += len(files)
+            tally.bytes += sum(file.stat().st_size for file in files)
             lines += [fault] if fault else []
             meter.at(done)
     return lines
 
 
-def _verify_said(store: Store, tables: Sequence[str]) -> list[str]:
+def _faults_of_said(store: Store, tables: Sequence[str]) -> Iterator[str]:
     """What was said of models and linkers and cannot be read, is gone, or is something else than their row."""
-    lines = []
     for table, folder in ((MODELS, store.home.checkpoints), (LINKERS, store.home.linkers)):
         for name in said_names(folder) if table.name in tables else ():
             try:
                 read_said(folder, name)
             except SettingsError as error:
-                lines.append(
-                    f"{error}: rm {shlex.quote(str(said_path(folder, name)))}{_said_again(store, table, name)}"
-                )
+                row = known_linker(store.lake, name) if table is LINKERS else None
+                # A linker that was trained here was not added by words: only requests for scores stood there.
+                is_said_again = row is None or row["kind"] == KINDS[1]
+                again = f" && {command_for(store, table.name, name)}" if is_said_again else ""
+                yield f"{error}: rm {shlex.quote(str(said_path(folder, name)))}{again}"
     models = known_models(store.lake) if MODELS.name in tables else None
-    return lines + odd_said(store, models, known_linkers(store.lake) if LINKERS.name in tables else ())
+    yield from odd_said(store, models, known_linkers(store.lake) if LINKERS.name in tables else ())
 
 
-def _said_again(store: Store, table: Table, name: str) -> str:
-    """The command that says again what a file said, if anything but requests for scores; behind another command."""
-    row = known_linker(store.lake, name) if table is LINKERS else None
-    if row is not None and row["kind"] != KINDS[1]:
-        return ""
-    return f" && {command_for(store, table.name, name)}"
-
-
-def _verify_dumps(store: Store) -> VerifiedDumps:
-    verified = VerifiedDumps(verify_notes(store.home.dumps))
+def _faults_of_dumps(store: Store, tally: Tally) -> Iterator[str]:
+    """The copy of the record, links in the lake, notes about dumps, and dumps."""
+    home, before = store.home, tally.bytes
+    yield from filter(None, [copy_fault(home.path)])
+    yield from (str(LinkError(path)) for path in store.lake.strangers() if path.is_symlink())
+    notes = list(faults_of_notes(home.dumps))
+    yield from notes
     try:
-        dumps = find_dumps(store.home.dumps)
+        dumps = find_dumps(home.dumps)
     except TempkbError as error:
-        if str(error) not in verified.faults:
-            verified.faults.append(str(error))
-        return verified
-    settings = store.home.settings
-    read = {row["file_name"]: row["dump_id"] for row in store.read(DUMP_FILES.name).to_pylist()}
-    verified.faults += missing_files(store.home.dumps, dumps, read, settings)
+        yield from {str(error)} - {*notes}
+        return
+    rows = store.read(DUMP_FILES.name).to_pylist()
+    yield from missing_files(home.dumps, dumps, {row["file_name"]: row["dump_id"] for row in rows}, home.settings)
     total = sum(file.path.stat().st_size for dump in dumps for file in dump.files if file.path.is_file())
     with progress.Meter("verifying dumps", total, tell) as meter:
         for dump in dumps:
-            written = {}
-            if store.lake.current(DUMP_FILES.name, dump.dump_id) is not None:
-                rows = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
-                written = {row["file_name"]: (row["size_bytes"], row["checksum"]) for row in rows}
-            verify_dump(dump, written, verified, meter.at, settings, partial(_reading_again, store))
-    return verified
+            written = {
+                row["file_name"]: (row["size_bytes"], row["checksum"]) for row in rows if row["dump_id"] == dump.dump_id
+            }
+            again = partial(_reading_again, store, dump)
+            yield from faults_of_dump(dump, written, tally, lambda done: meter.at(done - before), home.settings, again)
 
 
 def _reading_again(store: Store, dump: Dump) -> str:
@@ -328,10 +251,3 @@ def _reading_again(store: Store, dump: Dump) -> str:
     commands = [f"tempkb build --rebuild --windows {one[0].start}..{one[-1].end}" for one in stretches(windows)]
     # A dump of which no window is built is only written down.
     return " && ".join(commands) or f"tempkb build --select {DUMP_FILES.name}"
-
-
-def _how(store: Store, table: str, partition: str) -> str:
-    """What to type so that a partition is there again."""
-    if store.tables[table].tells_of_a_run:
-        return "It told of one run, and nothing can make it again. Forget it: tempkb gc"
-    return f"Build it again: {command_for(store, table, partition)}"

@@ -1,8 +1,8 @@
 """The DuckDB file that people query, kept equal to the lake: a copy of it is changed, and moved into its place.
 
-    tempkb.duckdb              what people open; nothing is ever written into it
-    tempkb.duckdb.draft        the copy
-    tempkb.duckdb.replaced.wal the write-ahead log of the file that is being replaced; the copy holds what it held
+    tempkb.duckdb        what people open; nothing is ever written into it
+    tempkb.duckdb.draft  the copy while it is changed
+    tempkb.duckdb.ready  the copy from then on: it holds what the file and its write-ahead log held, and replaces both
 
 Open readers keep the file that they opened and hold nothing back; a kill leaves the old file or the new one. While it
 is copied and replaced, the old one is held for reading, which fails if somebody writes in it and keeps writers out.
@@ -18,20 +18,20 @@ import itertools
 import os
 import re
 import subprocess
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from tempkb.errors import StoredDamageError, TempkbError
+from tempkb.errors import StoredDamageError
 from tempkb.store.files import NO_ROOM
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.opening import (
-    ATTACHED,
     DamagedDatabaseError,
     DatabaseFileError,
     NothingPublishedError,
@@ -40,39 +40,41 @@ from tempkb.store.opening import (
 )
 from tempkb.store.questions import close_off
 from tempkb.store.quoting import identifier, literal, parquet
-from tempkb.store.tables import SIDE_TABLES, Table, View
+from tempkb.store.tables import SIDE_TABLES, Column, Family, Table, View
+from tempkb.store.types import INSTANT, INT64, STRING
 from tempkb.store.versions import Version
 
-_BOOKS = """
-CREATE TABLE IF NOT EXISTS published (
-    table_name VARCHAR, partition VARCHAR, version VARCHAR, rows BIGINT, published_at TIMESTAMPTZ,
-    sides VARCHAR, PRIMARY KEY (table_name, partition)
-);
-COMMENT ON TABLE published IS 'The version of each partition that this file shows.';
-COMMENT ON COLUMN published.table_name IS 'table to which the partition belongs';
-COMMENT ON COLUMN published.partition IS 'partition key';
-COMMENT ON COLUMN published.version IS 'content hash of the version shown';
-COMMENT ON COLUMN published.rows IS 'rows of the partition';
-COMMENT ON COLUMN published.published_at IS 'when the version was published';
-COMMENT ON COLUMN published.sides IS 'hash of the exclusions and the manifest of the version';
-CREATE TABLE IF NOT EXISTS declared (table_name VARCHAR PRIMARY KEY, form VARCHAR, fingerprint VARCHAR);
-COMMENT ON TABLE declared IS 'The declaration under which each table and view was made.';
-COMMENT ON COLUMN declared.table_name IS 'table or view';
-COMMENT ON COLUMN declared.form IS 'table, view (over files of the lake), or question (a view over other tables)';
-COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes';
-"""
-_BOOK_NAMES = ("published", "declared")
+_book = partial(Table, key=(), family=Family.SIDE, partitioned_by="", partition_columns=())
+_PUBLISHED = _book(
+    "published",
+    "The version of each partition that this file shows.",
+    (
+        Column("table_name", STRING, "table to which the partition belongs"),
+        Column("partition", STRING, "partition key"),
+        Column("version", STRING, "content hash of the version shown"),
+        Column("rows", INT64, "rows of the partition"),
+        Column("published_at", INSTANT, "when the version was published"),
+        Column("sides", STRING, "hash of the exclusions and the manifest of the version"),
+    ),
+)
+_DECLARED = _book(
+    "declared",
+    "The declaration under which each table and view was made.",
+    (
+        Column("table_name", STRING, "table or view"),
+        Column("form", STRING, "table, view (over files of the lake), or question (a view over other tables)"),
+        Column("fingerprint", STRING, "changes when the declaration changes"),
+    ),
+)
+_BOOKS = (_PUBLISHED, _DECLARED, *SIDE_TABLES)
+# The column that names the table with whose partition a row was recorded.
+_OWNERS = {"exclusions": "recorded_in", "manifest": "table_name"}
 # Raised when the same files are to be shown differently; all tables are then published again.
 _BROUGHT_IN = "3"
 # With fewer rows to copy, several threads take longer than one.
 _FEW_ROWS = 1 << 20
-_OWNERS = {"exclusions": "recorded_in", "manifest": "table_name"}
 _MARKS = "; as "
 _NO_ROOM = re.compile("|".join(os.strerror(number) for number in NO_ROOM))
-_ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
-_SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
-# Independent of the order of rows, and as exact as 64 bits per row allow.
-_HASH = "count(*), sum(CAST(hash({columns}) AS HUGEINT))"
 
 Connection = duckdb.DuckDBPyConnection
 Form = tuple[str, str]
@@ -80,54 +82,27 @@ Form = tuple[str, str]
 
 @dataclass(frozen=True)
 class Publication:
-    """Result of `publish`.
+    """Result of `publish`."""
 
-    Attributes:
-        done: partitions that were published or removed.
-        left: partitions that are still pending.
-        damaged: partitions that were found damaged in the lake, in words; they count as absent.
-        set_aside: message about a DuckDB file that was moved away; empty if there was none.
-        no_room: was it prevented by a full disk?
-    """
-
-    done: int
-    left: int
-    reason: str = ""
-    damaged: tuple[str, ...] = ()
-    set_aside: str = ""
-    no_room: bool = False
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference between the DuckDB file and the lake.
-
-    Attributes:
-        thing: table and partition, or a view.
-        is_pending: does the next publication correct it?
-        is_lost: is it a partition that nobody removed, and of which the lake has no file any more?
-    """
-
-    thing: str
-    found: str
-    expected: str
-    is_pending: bool = False
-    is_lost: bool = False
+    done: int  # partitions that were published or removed
+    left: int  # partitions that may still be pending: none, or all that there are if nothing could be published
+    reason: str = ""  # why nothing was published
+    damaged: tuple[str, ...] = ()  # partitions that were found damaged in the lake, in words; they count as absent
+    set_aside: str = ""  # message about a DuckDB file that was moved away
+    no_room: bool = False  # was it prevented by a full disk?
 
 
 @dataclass
 class _Shown:
-    """What a file shows.
+    """What a file shows."""
 
-    Attributes:
-        versions: version and hash of the side files by table and partition.
-        forms: how each table and view of ours was made, without those that were dropped or changed since.
-        others: tables and views that are not ours, those outside the main schema with theirs in front.
-    """
-
-    versions: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    # Version and hash of the side rows of each partition, by table; and microseconds since 1970 of its publication.
+    versions: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    times: dict[tuple[str, ...], int] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)  # `TABLE` or `VIEW`, for each of ours
+    # How each table and view of ours was made, without those that were dropped or changed since.
     forms: dict[str, Form] = field(default_factory=dict)
-    others: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)  # not ours; outside the main schema with theirs in front
 
 
 class Database:
@@ -144,7 +119,8 @@ class Database:
         self, path: Path, lake: Lake, tables: Mapping[str, Table], max_rows: int, views: Sequence[View] = ()
     ) -> None:
         self.path, self._lake, self._tables, self._max_rows = path.absolute(), lake, tables, max_rows
-        self._views = views
+        self._views = {view.name: view for view in views}
+        self._draft, self._ready = self._beside(".draft"), self._beside(".ready")
 
     @contextlib.contextmanager
     def reading(self, patience: Patience | None = None) -> Iterator[Connection]:
@@ -155,21 +131,24 @@ class Database:
             DatabaseFileError: the file is not a DuckDB file, or cannot be read.
             LockTimeoutError: a writer keeps the file for too long.
         """
+        nothing = (
+            f"{self.path}: nothing is published yet; build something: tempkb build, or after a build: tempkb publish"
+        )
         if not self._is_begun():
-            raise self._nothing_published()
+            raise NothingPublishedError(nothing)
         with attached(self.path, patience or Patience()) as connection:
-            if not _has_books(connection):
-                raise self._nothing_published()
+            if not _has_books(_relations(connection)):
+                raise NothingPublishedError(nothing)
             yield connection
 
     @contextlib.contextmanager
-    def asking(self, patience: Patience | None = None) -> Iterator[Connection]:
+    def asking(self) -> Iterator[Connection]:
         """Open the file for queries of users, which can reach only it and the lake's tables; see `reading`.
 
         Raises:
             DatabaseFileError: its views name files of another home, from which this one was copied.
         """
-        with self.reading(patience) as connection:
+        with self.reading() as connection:
             query = "SELECT count(*) FROM declared WHERE form = 'view' AND NOT contains(fingerprint, ?)"
             if connection.execute(query, [self._place + _MARKS]).fetchall()[0][0]:
                 raise DatabaseFileError(
@@ -179,163 +158,150 @@ class Database:
             close_off(connection, [self._lake.root / name for name in self._tables])
             yield connection
 
-    def explain(self, error: duckdb.Error) -> str:
-        """Return DuckDB's message about a query; if a table of ours is not published yet, say so instead."""
-        message = str(error)
-        absent = _ABSENT.match(message)
-        if absent and absent[1].lower() in self._names():
-            return (
-                f"nothing of {absent[1]} is published yet; wait for the build that runs, or see what is built: "
-                "tempkb status"
-            )
-        # The nearest name may be one of DuckDB's own tables, which is no help.
-        return _SUGGESTED.sub("", message) if absent else message
-
-    def pending(self, patience: Patience | None = None) -> tuple[list[tuple[str, str]], list[str], str]:
-        """Compare the file with the lake.
+    def pending(self) -> tuple[list[tuple[str, str]], list[str]]:
+        """Compare the file with the lake; see `reading` for errors.
 
         Returns:
-            the (table, partition) that the next publication brings in or removes; tables and views of others in the
-            file; and why some cannot be published, empty if nothing prevents it.
-
-        Raises:
-            DatabaseFileError: the file cannot be read.
-            LockTimeoutError: somebody writes in it.
+            the (table, partition) that the next publication brings in or removes, and tables and views of others.
         """
-        shown = _Shown()
-        if self._is_begun():
-            with attached(self.path, patience or Patience()) as connection:
-                shown = self._shown(connection)
-        pending = [(name, key) for name, (keys, _) in self._due(shown).items() for key in keys]
-        blocked = self._in_the_way(shown)
-        return pending, shown.others, refusal(self.path, blocked) if blocked else ""
+        shown = self._look()
+        return [(name, key) for name, keys in self._due(shown, self._held()).items() for key in keys], shown.others
 
     def shown_versions(self) -> set[tuple[str, str, str]]:
         """Return (table, partition, version) of everything published; empty if nothing has been."""
-        if not self._is_begun():
-            return set()
-        with attached(self.path, Patience()) as connection:
-            return {(*key, version) for key, (version, _) in self._shown(connection).versions.items()}
+        shown = self._look().versions
+        return {(name, key, version) for name, keys in shown.items() for key, (version, _) in keys.items()}
+
+    def note_missing(self, shown: "_Shown | None" = None) -> None:
+        """Let the lake know that what the file shows is lost if nothing is left of it; see `reading` for errors."""
+        for name, keys in (shown or self._look()).versions.items():
+            for key, (version, _) in keys.items():
+                if self._lake.current(name, key) is None:
+                    self._lake.miss(name, key, version)
 
     def publish(self, patience: Patience) -> Publication:
-        """Let the file show the lake as it is now.
-
-        A damaged file is moved away, and a new one takes its place.
-
-        Args:
-            patience: for other publications, and for those who write in the file.
-        """
-        if not self._is_begun() and not self._due(_Shown()):
+        """Let the file show the lake as it is now; a damaged one is moved away, and a new one takes its place."""
+        if not self._is_begun() and not any(self._held().values()):
             return Publication(0, 0)
         try:
-            with locked(self.path.with_name(f"{self.path.name}.lock"), patience):
+            with locked(self._beside(".lock"), patience):
                 aside = self._finish()
                 try:
                     return replace(self._publish(patience), set_aside=aside)
-                except DamagedDatabaseError as error:
-                    aside = f"{error.found}. {set_aside_in_words(self._move_aside(self.path))}"
+                except DamagedDatabaseError:
+                    aside = (
+                        f"{self.path}: found a damaged file, which was set aside as {self._move_aside(self.path)}; the "
+                        "tables were published again from the lake. Tables of your own, if you made any, are in that "
+                        "file only"
+                    )
                     return replace(self._publish(patience), set_aside=aside)
                 finally:
                     # Under the lock: without it, the draft is that of another publication.
-                    self._delete(self._draft)
+                    self._delete_draft()
         except (LockTimeoutError, DatabaseFileError) as error:
             reason = str(error)
         except (OSError, duckdb.Error) as error:
-            reason = f"{self.path} could not be replaced ({_said(error)}); then: tempkb publish"
+            said = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            reason = f"{self.path} could not be replaced ({said}); then: tempkb publish"
             if not isinstance(error, OSError | duckdb.IOException) and not _NO_ROOM.search(reason):
                 raise
         if no_room := _NO_ROOM.search(reason) is not None:
             reason = "the disk is full; make room, then: tempkb publish"
-        return Publication(0, self._count_pending(), reason, no_room=no_room)
+        return Publication(0, sum(map(len, self._held().values())), reason, no_room=no_room)
 
     def set_aside_files(self) -> list[Path]:
         """Return the damaged files that were moved away, sorted."""
         wanted = re.compile(rf"{re.escape(self.path.name)}\.damaged-\d+")
         return sorted(one for one in self.path.parent.glob("*.damaged-*") if wanted.fullmatch(one.name))
 
-    def differences(self, whole: Mapping[str, Sequence[Version]]) -> list[Difference]:
-        """Return where the file differs from the lake; reads all of it, so that DuckDB compares its own sums.
+    def differences(
+        self, whole: Mapping[str, Sequence[Version]], passed: Collection[tuple[str, str]] = ()
+    ) -> Iterator[str]:
+        """Yield in words where the file differs from the lake; reads all of it, so that DuckDB compares its own sums.
 
         Args:
             whole: versions of the lake whose files are known to be good, by table; other tables are not compared.
+            passed: (table, partition) whose absence is no difference.
 
         Raises:
-            DamagedDatabaseError: DuckDB cannot read the file.
-            LockTimeoutError: another program writes in it.
+            DatabaseFileError: see `reading`; DuckDB also finds damage in what nobody has read before.
         """
+        other, publish = f"other rows than the lake has. {made_again_by(self.path)}", "Publish it: tempkb publish"
         with self.reading() as connection:
-            shown, found = self._shown(connection), list[Difference]()
-            due = self._due(shown)
+            shown, settled = self._shown(connection), list[Version]()
+            due = self._due(shown, self._held())
             for name, versions in whole.items():
-                keys, _ = due.get(name, ([], False))
-                found += [self._not_shown(name, key, shown) for key in keys]
+                pending = [key for key in due.get(name, ()) if (name, key) not in passed]
+                if pending:
+                    more = f" and {len(pending) - 1:,} more, to {pending[-1]}" if pending[1:] else ""
+                    yield f"{name} {pending[0]}{more}: not shown as the lake has it now. {publish}"
                 # What was replaced and published since the lake was read is not what is shown.
-                settled = [one for one in versions if shown.versions.get((name, one.partition)) == _identity(one)]
-                settled = [one for one in settled if one.partition not in keys]
-                if settled and shown.forms[name][0] == "table":
-                    found += self._other_rows(connection, self._tables[name], settled)
-                found += _other_sides(connection, settled)
-            found += [
-                Difference(f"view {view.name}", "none, or another one", "the one that tempkb declares", is_pending=True)
-                for view, *_ in self._views_due(shown)
-            ]
+                known = {key: one for key, one in shown.versions.get(name, {}).items() if key not in due.get(name, ())}
+                same = [one for one in versions if known.get(one.partition) == _identity(one)]
+                settled += same
+                if same and shown.forms[name][0] == "table":
+                    held = _rows(self._tables[name], same, tagged=True)
+                    found = _differing(connection, self._tables[name], "lake_partition", identifier(name), held)
+                    yield from (f"{name} {one.partition}: {other}" for one in same if (one.partition,) in found)
+            for side in SIDE_TABLES:
+                _register(connection, side, [row for one in settled for row in one.side_rows(side.name)])
+                found = _differing(connection, side, f"{_OWNERS[side.name]}, partition", side.name, "FROM new_rows")
+                for one in settled:
+                    if (one.table, one.partition) in found:
+                        yield f"{side.name} of {one.table} {one.partition}: {other}"
+            for view, *_ in self._views_due(shown):
+                yield f"view {view.name}: not the one that tempkb declares. {publish}"
             for name in shown.others:
                 place = ".".join(map(identifier, name.split(".")))
-                connection.execute(f"SELECT {_HASH.format(columns='one')} FROM {place} AS one").fetchall()
-            return found
+                connection.execute(f"SELECT sum(hash(one)) FROM {place} AS one").fetchall()
 
-    def _names(self) -> set[str]:
-        return {*self._tables, *(view.name for view in self._views)}
+    def _beside(self, ending: str) -> Path:
+        return self.path.with_name(self.path.name + ending)
 
     def _is_begun(self) -> bool:
         """Is there a file? An empty one does not count."""
-        try:
-            return self.path.stat().st_size > 0
-        except FileNotFoundError:
-            return False
+        return self.path.exists() and self.path.stat().st_size > 0
 
-    def _nothing_published(self) -> NothingPublishedError:
-        if self._is_begun() or any(self._lake.keys(name) for name in self._tables):
-            said = "nothing is published yet; wait for the build that runs, or type: tempkb build, or after a build: "
-            return NothingPublishedError(f"{self.path}: {said}tempkb publish")
-        return NothingPublishedError(f"{self.path} does not exist yet; build something first: tempkb build")
+    def _held(self) -> dict[str, list[Version]]:
+        """Return what the lake has, by table."""
+        return {name: self._lake.versions(name) for name in self._tables}
+
+    def _look(self) -> _Shown:
+        """Return what the file shows; nothing if there is none."""
+        if not self._is_begun():
+            return _Shown()
+        with attached(self.path, Patience()) as connection:
+            return self._shown(connection)
 
     def _shown(self, connection: Connection) -> _Shown:
-        """Return what an open file shows.
-
-        Raises:
-            DatabaseFileError: a user's table or view has the name of one of our books.
-        """
-        relations = _relations(connection)
-        books = {*_BOOK_NAMES, *_OWNERS}
-        ours = {name for schema, name, _, comment in relations if schema == "main" and comment and name in books}
-        shown = _Shown()
-        if set(_BOOK_NAMES) <= ours:
-            rows = connection.execute("SELECT table_name, partition, version, sides FROM published").fetchall()
-            shown.versions = {(table, key): (version, sides) for table, key, version, sides in rows}
-            made = connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall()
-            there = {name: (sql, comment) for schema, name, sql, comment in relations if schema == "main"}
-            for name, form, told in made:
-                # Of a file of an earlier version, whatever has a comment is ours, and is made again.
+        """Return what an open file shows; raise a DatabaseFileError if something of others has a name of ours."""
+        relations, shown = _relations(connection), _Shown()
+        shown.kinds = {one.name: "TABLE" for one in _BOOKS if relations.get(("main", one.name), ("", ""))[1]}
+        if _has_books(relations):
+            query = "SELECT table_name, partition, version, sides, epoch_us(published_at) FROM published"
+            for name, key, version, sides, at in connection.execute(query).fetchall():
+                shown.versions.setdefault(name, {})[key] = version, sides
+                shown.times[name, key, version, sides] = at
+            for name, form, told in connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall():
+                sql, comment = relations.get(("main", name), ("", ""))
                 fingerprint, _, marks = told.rpartition(_MARKS)
-                sql, comment = there.get(name, ("", None))
-                if comment and (not fingerprint or marks.startswith(_digest(comment))):
-                    ours.add(name)
-                    # What somebody has changed is as good as dropped.
-                    if marks == _marks(comment, sql):
+                # What has another comment is somebody else's; what is otherwise changed is as good as dropped.
+                if comment and marks.startswith(_digest(comment)):
+                    shown.kinds[name] = sql.split()[1]
+                    if marks == _marks(sql, comment):
                         shown.forms[name] = form, fingerprint
         shown.others = sorted(
             name if schema == "main" else f"{schema}.{name}"
-            for schema, name, *_ in relations
-            if not (schema == "main" and name in ours)
+            for schema, name in relations
+            if schema != "main" or name not in shown.kinds
         )
-        if blocked := sorted(books & {name.lower() for name in shown.others}):
-            raise DatabaseFileError(refusal(self.path, blocked))
+        ours = {*(one.name for one in _BOOKS), *self._tables, *self._views}
+        if in_the_way := [name for name in shown.others if name.lower() in ours]:
+            raise DatabaseFileError(
+                f"{self.path} holds {', '.join(in_the_way)}, which tempkb did not make and leaves as it is, though it "
+                "publishes under the same name; rename or drop it, then: tempkb publish"
+            )
         return shown
-
-    def _in_the_way(self, shown: _Shown) -> list[str]:
-        """Return the tables and views of others with the name of one of ours, which therefore cannot be published."""
-        return [name for name in shown.others if name.lower() in self._names()]
 
     @cached_property
     def _guard(self) -> str:
@@ -347,84 +313,50 @@ class Database:
             "FROM duckdb_databases())"
         )
 
-    def _form(self, table: Table, versions: Iterable[Version]) -> Form:
-        form = table.form(sum(version.rows for version in versions), self._max_rows)
-        # A view names absolute paths, so the views of a home that was moved must be made again.
-        return form, f"{table.fingerprint} {_BROUGHT_IN}{self._place if form == 'view' else ''}"
-
     @property
     def _place(self) -> str:
-        """Where views are right."""
+        """Where views are right, since they name absolute paths."""
         return f" {self._lake.root} {self.path}"
 
-    def _due(self, shown: _Shown) -> dict[str, tuple[list[str], bool]]:
-        """Return by table the keys of what differs from the lake, and whether something of another is in the way."""
-        blocked = {name.lower() for name in self._in_the_way(shown)}
-        known: dict[str, dict[str, tuple[str, str]]] = {}
-        for (name, key), identity in shown.versions.items():
-            known.setdefault(name, {})[key] = identity
-        due = {}
-        for table in self._tables.values():
-            versions = self._lake.versions(table.name)
-            held = {version.partition: _identity(version) for version in versions}
-            before = known.get(table.name, {})
-            if versions and shown.forms.get(table.name) != self._form(table, versions):
-                keys = sorted(held.keys() | before.keys())
-            else:
-                keys = sorted(key for key in held.keys() | before.keys() if held.get(key) != before.get(key))
-            if keys:
-                due[table.name] = keys, table.name in blocked
-        return due
+    def _form(self, table: Table, versions: Sequence[Version]) -> Form:
+        form = table.form(sum(version.rows for version in versions), self._max_rows)
+        return form, f"{table.fingerprint} {_BROUGHT_IN}{self._place if form == 'view' else ''}"
 
-    @property
-    def _draft(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.draft")
+    def _due(self, shown: _Shown, held: Mapping[str, Sequence[Version]]) -> dict[str, list[str]]:
+        """Return by table the keys of what differs from the lake."""
+        due = {}
+        for name, versions in held.items():
+            now, before = {one.partition: _identity(one) for one in versions}, shown.versions.get(name, {})
+            is_other = bool(versions) and shown.forms.get(name) != self._form(self._tables[name], versions)
+            keys = [key for key in now.keys() | before.keys() if is_other or now.get(key) != before.get(key)]
+            if keys:
+                due[name] = sorted(keys)
+        return due
 
     def _publish(self, patience: Patience) -> Publication:
         """Publish to a copy, which takes the place of the file; the caller holds the lock."""
         if not self._is_begun():
             publication = self._change(_Shown(), patience)
-            if self.path.exists():
-                self.path.unlink()
+            self.path.unlink(missing_ok=True)
             # Unlike a rename, a link never replaces a file that an analyst makes in this very moment.
             with contextlib.suppress(FileExistsError):
                 self.path.hardlink_to(self._draft)
             return publication
         with attached(self.path, patience) as held:
             shown = self._shown(held)
-            due, views = self._due(shown), any(self._views_due(shown))
-            possible = any(not is_blocked for _, is_blocked in due.values())
-            if not possible and not views and _has_books(held):
-                return self._publication(shown, due, ())
-            for name, (keys, _) in due.items():
-                for key in keys:
-                    if (name, key) in shown.versions:
-                        self._lake.miss(name, key, shown.versions[name, key][0])
+            if not self._due(shown, self._held()) and not any(self._views_due(shown)):
+                return Publication(0, 0)
+            self.note_missing(shown)
             self._copy()
             publication = self._change(shown, patience)
+            self._draft.rename(self._ready)
             self._put_in_place()
         return publication
-
-    def _put_in_place(self) -> None:
-        """Replace the file by the draft, which holds what the log of the file held."""
-        logs = {log: log.with_name(f"{self.path.name}.replaced{self._ending(log)}") for log in _logs_of(self.path)}
-        try:
-            # The log first: beside it, the new file could not be opened.
-            for log, place in logs.items():
-                log.rename(place)
-            self._draft.replace(self.path)
-        except BaseException:
-            for log, place in logs.items():
-                if place.exists():
-                    place.rename(log)
-            raise
-        for place in logs.values():
-            place.unlink()
 
     def _copy(self) -> None:
         """Copy the file and its log to the draft."""
         for part in (self.path, *_logs_of(self.path)):
-            target = self._draft.with_name(self._draft.name + self._ending(part))
+            target = self._draft.with_name(self._draft.name + part.name.removeprefix(self.path.name))
             # By another process: if this one closes the file, it gives up its locks.
             done = subprocess.run(["cp", "-p", part, target], capture_output=True, text=True, check=False)  # noqa: S607
             if done.returncode:
@@ -433,213 +365,108 @@ class Database:
                     "then: tempkb publish"
                 )
 
-    def _finish(self) -> str:
-        """Finish or take back what a publication that was killed has left; return where something is kept."""
-        draft, logs = self._draft, _logs_of(self.path.with_name(f"{self.path.name}.replaced"))
-        if logs and draft.exists():
-            # The copy is whole, since the log was moved after it. It holds what is nowhere else.
-            if _logs_of(self.path) or self.path.stat().st_mtime_ns > draft.stat().st_mtime_ns:
-                kept = self._move_aside(draft)
-                return (
-                    f"{self.path}: somebody has written to it after a publication was killed; what its write-ahead log "
-                    f"held then, perhaps of tables of your own, is in {kept}"
-                )
-            draft.replace(self.path)
-        for log in logs:
+    def _delete_draft(self) -> None:
+        for one in (*_logs_of(self._draft), self._draft):
+            one.unlink(missing_ok=True)
+
+    def _put_in_place(self) -> None:
+        # The log first: beside it, the new file could not be opened.
+        for log in _logs_of(self.path):
             log.unlink()
-        self._delete(draft)
-        return ""
+        self._ready.replace(self.path)
+
+    def _finish(self) -> str:
+        """Finish what a publication that was killed has left of a whole copy; return where something is kept."""
+        self._delete_draft()
+        if not self._ready.exists():
+            return ""
+        written = max((one.stat().st_mtime_ns for one in (self.path, *_logs_of(self.path)) if one.exists()), default=0)
+        if written <= self._ready.stat().st_mtime_ns:
+            self._put_in_place()
+            return ""
+        return (
+            f"{self.path}: somebody has written to it after a publication was killed; what its write-ahead log held "
+            f"then, perhaps of tables of your own, is in {self._move_aside(self._ready)}"
+        )
 
     def _move_aside(self, path: Path) -> Path:
         """Give a file and its log the first free name of a damaged one, and return it."""
-        names = (self.path.with_name(f"{self.path.name}.damaged-{n}") for n in itertools.count(1))
-        place = next(one for one in names if not one.exists())
+        place = next(one for n in itertools.count(1) if not (one := self._beside(f".damaged-{n}")).exists())
         # The log first, or DuckDB would replay it into a new file.
         for log in _logs_of(path):
             log.rename(place.with_name(place.name + log.name.removeprefix(path.name)))
         return path.rename(place)
 
-    def _ending(self, part: Path) -> str:
-        """What the name of a log has more than that of the file."""
-        return part.name.removeprefix(self.path.name)
-
-    def _delete(self, path: Path) -> None:
-        for one in (*_logs_of(path), path):
-            one.unlink(missing_ok=True)
-
     def _change(self, shown: _Shown, patience: Patience) -> Publication:
         """Bring the draft up to date; nobody else can change it meanwhile."""
-        damaged: list[str] = []
-        due = self._due(shown)
-        with attached(self._draft, patience, to_write=True) as connection, _transaction(connection):
-            if sum(one.rows for name in due for one in self._lake.versions(name)) < _FEW_ROWS:
+        damaged, held = list[str](), self._held()
+        due = self._due(shown, held)
+        with attached(self._draft, patience, to_write=True) as connection:
+            if sum(one.rows for name in due for one in held[name]) < _FEW_ROWS:
                 connection.execute("SET threads = 1")
-            _make_books(connection)
-            for name, (keys, is_blocked) in due.items():
-                if not is_blocked:
-                    self._bring_in(connection, self._tables[name], keys, shown, damaged)
+            for name in due:
+                held[name] = _readable(held[name], damaged)
+                self._make_table(connection, shown, self._tables[name], held[name])
             for view, query, form in self._views_due(shown):
-                connection.execute(f"CREATE OR REPLACE VIEW {identifier(view.name)} AS {query}")
-                connection.execute(f"COMMENT ON VIEW {identifier(view.name)} IS {literal(view.meaning)}")
+                _make(connection, shown, view, "VIEW", query)
                 shown.forms[view.name] = form
+            self._make_books(connection, shown, [one for versions in held.values() for one in versions])
         # Opened again, since DuckDB says a view otherwise than when it was made.
-        with attached(self._draft, patience, to_write=True) as connection, _transaction(connection):
-            self._keep_forms(connection, shown)
-        return self._publication(shown, due, damaged)
+        with attached(self._draft, patience, to_write=True) as connection:
+            relations = _relations(connection)
+            told = {
+                name: fingerprint + _MARKS + _marks(*relations["main", name])
+                for name, (_, fingerprint) in shown.forms.items()
+            }
+            rows = [
+                {"table_name": name, "form": form, "fingerprint": told[name]} for name, (form, _) in shown.forms.items()
+            ]
+            _make_book(connection, shown, _DECLARED, rows)
+        return Publication(sum(map(len, due.values())), 0, "", tuple(damaged))
 
-    def _publication(
-        self, shown: _Shown, due: Mapping[str, tuple[list[str], bool]], damaged: Sequence[str]
-    ) -> Publication:
-        left = sum(len(keys) for keys, is_blocked in due.values() if is_blocked)
-        blocked = self._in_the_way(shown)
-        reason = refusal(self.path, blocked) if blocked else ""
-        return Publication(sum(len(keys) for keys, _ in due.values()) - left, left, reason, tuple(damaged))
+    def _make_table(self, connection: Connection, shown: _Shown, table: Table, versions: Sequence[Version]) -> None:
+        """Make a table, or the view that stands for it."""
+        form = shown.forms[table.name] = self._form(table, versions)
+        tagged = form[0] == "table"
+        guard = f" WHERE {self._guard}" if versions and not tagged else ""
+        _make(connection, shown, table, form[0].upper(), f"{_rows(table, versions, tagged=tagged)}{guard}")
 
-    def _bring_in(
-        self, connection: Connection, table: Table, keys: Sequence[str], shown: _Shown, damaged: list[str]
-    ) -> None:
-        """Make a table, or the view that stands for it, and keep the books of the partitions that have changed.
-
-        Args:
-            damaged: gets partitions that are damaged in the lake, in words; they count as absent.
-        """
-        versions = list[Version]()
-        for version in self._lake.versions(table.name):
-            try:
-                version.paths()
-                versions.append(version)
-            except StoredDamageError as error:
-                damaged.append(str(error))
-        form = self._form(table, versions)
-        name = identifier(table.name)
-        query = "SELECT table_type FROM information_schema.tables WHERE table_schema = 'main' AND table_name = ?"
-        for (kind,) in connection.execute(query, [table.name]).fetchall():
-            connection.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} {name}")
-        guard = f" WHERE {self._guard}" if form[0] == "view" and versions else ""
-        kind, tagged = form[0].upper(), form[0] == "table"
-        connection.execute(f"CREATE {kind} {name} AS {_rows(connection, table, versions, tagged=tagged)}{guard}")
-        _comment(connection, table, kind)
-        shown.forms[table.name] = form
-        self._keep_books(connection, table, keys, {one.partition: one for one in versions})
-
-    def _keep_books(
-        self, connection: Connection, table: Table, keys: Sequence[str], versions: Mapping[str, Version]
-    ) -> None:
+    def _make_books(self, connection: Connection, shown: _Shown, versions: Sequence[Version]) -> None:
+        now, published = time.time_ns() // 1000, list[dict[str, Any]]()
+        for one in versions:
+            at = shown.times.get((one.table, one.partition, *_identity(one)), now)
+            place = {"table_name": one.table, "partition": one.partition, "version": one.version}
+            published.append(place | {"rows": one.rows, "published_at": at, "sides": one.sum_of_sides()})
+        _make_book(connection, shown, _PUBLISHED, published)
         for side in SIDE_TABLES:
-            connection.execute(
-                f"DELETE FROM {side.name} WHERE {_OWNERS[side.name]} = ? AND list_contains(?, partition)",
-                [table.name, list(keys)],
-            )
-            rows = [row for key in keys if key in versions for row in versions[key].side_rows(side.name)]
-            _insert(connection, side, rows)
-        of_table = [table.name, list(keys)]
-        connection.execute("DELETE FROM published WHERE table_name = ? AND list_contains(?, partition)", of_table)
-        books = [(key, *_identity(versions[key]), versions[key].rows) for key in keys if key in versions]
-        if books:
-            names, identities, sides, n_rows = (list(column) for column in zip(*books, strict=True))
-            connection.execute(
-                "INSERT INTO published SELECT ?, unnest(?), unnest(?), unnest(?), now(), unnest(?)",
-                [table.name, names, identities, n_rows, sides],
-            )
-
-    def _keep_forms(self, connection: Connection, shown: _Shown) -> None:
-        """Write down how all tables and views of ours were made, and what DuckDB says of each, which shows changes."""
-        relations = _relations(connection)
-        said = {name: (comment or "", sql) for schema, name, sql, comment in relations if schema == "main"}
-        connection.execute("DELETE FROM declared")
-        for name, (form, fingerprint) in shown.forms.items():
-            told = fingerprint + _MARKS + _marks(*said[name])
-            connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [name, form, told])
+            _make_book(connection, shown, side, [row for one in versions for row in one.side_rows(side.name)])
 
     def _views_due(self, shown: _Shown) -> Iterator[tuple[View, str, Form]]:
         """Yield each named view that is to be made, with its query and form; `shown.forms` may grow meanwhile."""
-        blocked, forms = set(self._in_the_way(shown)), shown.forms
-        for view in self._views:
-            if view.name in blocked or not set(view.needs) <= forms.keys():
+        forms = shown.forms
+        for view in self._views.values():
+            if set(view.needs) <= forms.keys():
+                absent = self._absent(view.optional, forms).items()
+                empty = ", ".join(f"{identifier(name)} AS ({query})" for name, query in absent)
+                query = f"WITH {empty} SELECT * FROM ({view.query})" if empty else view.query
+                used = (" ".join(forms[name]) for name in (*view.needs, *view.optional) if name in forms)
+                form = ("question", _digest("\n".join([view.meaning, query, *used])))
+                if forms.get(view.name) != form:
+                    yield view, query, form
+
+    def _absent(self, names: Sequence[str], forms: Collection[str]) -> dict[str, str]:
+        """Return what takes the place of tables and views that do not exist: SQL that returns no rows."""
+        absent: dict[str, str] = {}
+        for name in names:
+            if name in forms:
                 continue
-            absent: dict[str, str] = {}
-            for name in view.optional:
-                self._add_absent(name, forms, absent)
-            used = [name for name in (*view.needs, *view.optional) if name in forms]
-            query = view.query_without(absent)
-            declared = "\n".join([view.meaning, query, *(" ".join(forms[name]) for name in used)])
-            form = ("question", _digest(declared))
-            if forms.get(view.name) != form:
-                yield view, query, form
-
-    def _add_absent(self, name: str, forms: Collection[str], absent: dict[str, str]) -> None:
-        """Add to `absent` what takes the place of a table or view that does not exist: SQL that returns no rows.
-
-        A view is replaced by its own query, over empty tables where its tables do not exist.
-        """
-        if name in forms or name in absent:
-            return
-        if name in self._tables:
-            absent[name] = self._tables[name].empty_query
-            return
-        view = next(one for one in self._views if one.name == name)
-        for other in (*view.needs, *view.optional):
-            self._add_absent(other, forms, absent)
-        absent[name] = view.query
-
-    def _count_pending(self) -> int:
-        """Count the pending partitions; all that there are if the file cannot be read."""
-        try:
-            return len(self.pending(Patience(0))[0])
-        except TempkbError:
-            return sum(len(keys) for keys, _ in self._due(_Shown()).values())
-
-    def _not_shown(self, name: str, key: str, shown: _Shown) -> Difference:
-        version, before = self._lake.current(name, key), shown.versions.get((name, key), ("", ""))[0]
-        if version is None:
-            found = "rows of a partition that the lake does not have"
-            if before and self._lake.miss(name, key, before):
-                return Difference(f"{name} {key}", found, f"its version {before}", is_lost=True)
-            return Difference(f"{name} {key}", found, "none", is_pending=True)
-        found, expected = f"version {before}" if before else "no rows", f"version {version.version}"
-        if found == expected:
-            found = "the table as it was declared or located before, or changed by somebody, or an earlier manifest"
-            expected = "the table as it is declared and located now, and the manifest that the lake has"
-        return Difference(f"{name} {key}", found, expected, True)
-
-    def _other_rows(self, connection: Connection, table: Table, versions: Sequence[Version]) -> Iterator[Difference]:
-        """Compare counts and sums of hashes of the rows of each partition, in one pass over either side."""
-        columns = ", ".join(f"CAST({identifier(one.name)} AS {one.sql_type})" for one in table.columns)
-        query = f"SELECT lake_partition, {_HASH.format(columns=columns)} FROM ({{}}) GROUP BY lake_partition"
-        shown, held = (
-            {key: (n, hashes) for key, n, hashes in connection.execute(query.format(rows)).fetchall()}
-            for rows in (f"FROM {identifier(table.name)}", _rows(connection, table, versions, tagged=True))
-        )
-        for version in versions:
-            found, expected = (one.get(version.partition, (0, None)) for one in (shown, held))
-            if found != expected:
-                what = "rows that are not those of the lake" if found[0] == expected[0] else "rows"
-                yield Difference(
-                    f"{table.name} {version.partition}",
-                    f"{found[0]:,} {what}",
-                    f"the {expected[0]:,} rows of version {version.version}",
-                )
-
-
-def set_aside_in_words(place: Path) -> str:
-    """Return a message that says where a damaged file is now."""
-    return (
-        f"The damaged DuckDB file was set aside as {place}, and the tables were published again from the lake; tables "
-        "of your own, if you made any, are in that file only"
-    )
-
-
-def refusal(path: Path, names: Sequence[str]) -> str:
-    """Return the message that tables or views of an analyst have names that tempkb needs."""
-    return (
-        f"{path} holds {', '.join(names)}, which tempkb did not make and leaves as it is, though it publishes under "
-        "the same name; rename or drop it, then: tempkb publish"
-    )
-
-
-def repair_of(path: Path, difference: Difference) -> str:
-    """Return what to type about a difference."""
-    return "Publish it: tempkb publish" if difference.is_pending else made_again_by(path)
+            if name in self._tables:
+                absent[name] = self._tables[name].empty_query
+            else:
+                # By its own query, over empty tables where its tables do not exist.
+                view = self._views[name]
+                absent |= self._absent((*view.needs, *view.optional), forms) | {name: view.query}
+        return absent
 
 
 def _identity(version: Version) -> tuple[str, str]:
@@ -651,14 +478,10 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _marks(comment: str, sql: str) -> str:
+def _marks(sql: str, comment: str) -> str:
     """What DuckDB says of a table or view of ours; it differs once somebody has put another in its place."""
     # Some lists of a view have another order each time that the file is opened.
     return f"{_digest(comment)} {_digest(''.join(sorted(sql)))}"
-
-
-def _said(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error).splitlines()[0]
 
 
 def _logs_of(path: Path) -> list[Path]:
@@ -667,94 +490,76 @@ def _logs_of(path: Path) -> list[Path]:
     return [one for one in names if one.exists()]
 
 
-def _relations(connection: Connection) -> list[tuple[str, str, str, str | None]]:
-    """Return tables and views as (schema, name, SQL, comment). Each of ours gets a comment when it is made."""
-    return connection.execute(
-        "SELECT schema_name, table_name, sql, comment FROM duckdb_tables() "
-        "WHERE database_name = current_database() AND NOT internal UNION ALL "
-        "SELECT schema_name, view_name, sql, comment FROM duckdb_views() "
+def _relations(connection: Connection) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return SQL and comment of tables and views by schema and name. Each of ours gets a comment when it is made."""
+    query = " UNION ALL ".join(
+        f"SELECT schema_name, {kind}_name, sql, coalesce(comment, '') FROM duckdb_{kind}s() "
         "WHERE database_name = current_database() AND NOT internal"
-    ).fetchall()
+        for kind in ("table", "view")
+    )
+    return {(schema, name): (sql, comment) for schema, name, sql, comment in connection.execute(query).fetchall()}
 
 
-def _has_books(connection: Connection) -> bool:
+def _has_books(relations: Mapping[tuple[str, str], tuple[str, str]]) -> bool:
     """Has an open file the tables that say what it shows?"""
-    return set(_BOOK_NAMES) <= {
-        name for schema, name, _, comment in _relations(connection) if schema == "main" and comment
-    }
+    return all(relations.get(("main", name), ("", ""))[1] for name in ("published", "declared"))
 
 
-def _make_books(connection: Connection) -> None:
-    connection.execute(_BOOKS)
-    for side in SIDE_TABLES:
-        columns = ", ".join(f"{identifier(one.name)} {one.sql_type}" for one in side.columns)
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {side.name} ({columns})")
-        _comment(connection, side, "TABLE")
+def _readable(versions: Sequence[Version], damaged: list[str]) -> list[Version]:
+    """Return the versions whose bytes are right; the others, which count as absent, are added to `damaged` in words."""
+    found = []
+    for version in versions:
+        try:
+            version.paths()
+            found.append(version)
+        except StoredDamageError as error:
+            damaged.append(str(error))
+    return found
 
 
-def _rows(connection: Connection, table: Table, versions: Sequence[Version], *, tagged: bool) -> str:
-    """Return SQL for the rows of versions; columns that files of an earlier declaration lack are null in these.
+def _make(connection: Connection, shown: _Shown, thing: Table | View, kind: str, query: str) -> None:
+    """Make a table or view of ours in place of the one that is there, and say what it means."""
+    name, meanings = identifier(thing.name), dict[str, str]()
+    if thing.name in shown.kinds:
+        connection.execute(f"DROP {shown.kinds[thing.name]} {name}")
+    shown.kinds[thing.name] = kind
+    if isinstance(thing, Table):
+        meanings = {one.name: one.meaning for one in thing.columns}
+        if kind == "TABLE" and thing not in _BOOKS:
+            meanings["lake_partition"] = "partition of the lake that the row comes from"
+    said = [f"CREATE {kind} {name} AS {query}", f"COMMENT ON {kind} {name} IS {literal(thing.meaning)}"]
+    said += [f"COMMENT ON COLUMN {name}.{identifier(one)} IS {literal(text)}" for one, text in meanings.items()]
+    connection.execute("; ".join(said))
 
-    Args:
-        tagged: with the partition of each row, in a column `lake_partition`.
-    """
+
+def _make_book(connection: Connection, shown: _Shown, book: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    _register(connection, book, rows)
+    _make(connection, shown, book, "TABLE", "FROM new_rows")
+
+
+def _rows(table: Table, versions: Sequence[Version], *, tagged: bool) -> str:
+    """Return SQL for the rows of versions; `tagged` with the partition of each row, in a column `lake_partition`."""
     if not versions:
-        return f"SELECT {'*, CAST(NULL AS VARCHAR) AS lake_partition' if tagged else '*'} FROM ({table.empty_query})"
+        return f"SELECT *{', CAST(NULL AS VARCHAR) AS lake_partition' * tagged} FROM ({table.empty_query})"
     source = parquet([path for version in versions for path in version.places()], tagged=tagged)
-    held = set(table.column_names())
     if any(version.schema != table.fingerprint for version in versions):
-        held = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
-    columns = [
-        identifier(one.name) if one.name in held else f"CAST(NULL AS {one.sql_type}) AS {identifier(one.name)}"
-        for one in table.columns
-    ]
+        # Columns that files of an earlier declaration lack are null in these.
+        source = f"(FROM {source} UNION ALL BY NAME ({table.empty_query}))"
     # The folder of a version lies in that of its partition.
-    columns += ["string_split(lake_file, '/')[-3] AS lake_partition"] if tagged else []
+    columns = [*map(identifier, table.column_names()), *["string_split(lake_file, '/')[-3] AS lake_partition"] * tagged]
     return f"SELECT {', '.join(columns)} FROM {source}"
 
 
-def _comment(connection: Connection, table: Table, kind: str) -> None:
-    name = identifier(table.name)
-    meanings = {column.name: column.meaning for column in table.columns}
-    if kind == "TABLE" and table not in SIDE_TABLES:
-        meanings["lake_partition"] = "partition of the lake that the row comes from"
-    comments = [f"COMMENT ON {kind} {name} IS {literal(table.meaning)}"]
-    comments += [f"COMMENT ON COLUMN {name}.{identifier(one)} IS {literal(text)}" for one, text in meanings.items()]
-    connection.execute("; ".join(comments))
+def _differing(connection: Connection, table: Table, keys: str, shown: str, held: str) -> set[tuple[str, ...]]:
+    """Return the keys of which two sources have other rows, by counts and sums of hashes, whatever their order."""
+    columns = ", ".join(f"CAST({identifier(one.name)} AS {one.sql_type})" for one in table.columns)
+    query = f"SELECT {keys}, count(*), sum(CAST(hash({columns}) AS HUGEINT)) FROM ({{}}) GROUP BY {keys}"
+    found, expected = (set(connection.execute(query.format(one)).fetchall()) for one in (f"FROM {shown}", held))
+    return {row[:-2] for row in found ^ expected}
 
 
-def _insert(connection: Connection, side: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows from Arrow: with a statement for each, DuckDB takes ten times as long."""
+def _register(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Let `new_rows` stand for rows, from Arrow: with a statement for each, DuckDB takes ten times as long."""
     import pyarrow as pa
 
-    if rows:
-        connection.register("side_rows", pa.Table.from_pylist(rows, side.schema))
-        connection.execute(f"INSERT INTO {side.name} BY NAME FROM side_rows")
-        connection.unregister("side_rows")
-
-
-def _other_sides(connection: Connection, versions: Sequence[Version]) -> Iterator[Difference]:
-    """Compare the rows of `exclusions` and `manifest` that belong to versions of a table."""
-    for side in SIDE_TABLES if versions else ():
-        shown: dict[str, list[tuple[Any, ...]]] = {}
-        columns = ", ".join(map(identifier, side.column_names()))
-        query = f"SELECT partition, {columns} FROM {side.name} WHERE {_OWNERS[side.name]} = ?"
-        for partition, *row in connection.execute(query, [versions[0].table]).fetchall():
-            shown.setdefault(partition, []).append(tuple(row))
-        for version in versions:
-            found = sorted(shown.get(version.partition, []), key=repr)
-            expected = sorted((tuple(row.values()) for row in version.side_rows(side.name)), key=repr)
-            if found != expected:
-                yield Difference(
-                    f"{side.name} of {version.table} {version.partition}",
-                    f"{len(found):,} rows that are not those of the lake",
-                    f"the {len(expected):,} rows of version {version.version}",
-                )
-
-
-@contextlib.contextmanager
-def _transaction(connection: Connection) -> Iterator[None]:
-    """Commit what is done in the block, and move it from the write-ahead log into the file."""
-    connection.execute("BEGIN")
-    yield
-    connection.execute(f"COMMIT; CHECKPOINT {ATTACHED}")
+    connection.register("new_rows", pa.Table.from_pylist(rows, table.schema))

@@ -1,12 +1,11 @@
 """Drafts: partitions that are being written, and validated before they become visible.
 
-Rows arrive in key order and are written to Parquet in row groups of a fixed number of
-rows, so that equal rows give equal bytes however they were batched.
+Rows arrive in key order and are written in row groups of a fixed size, so that equal rows give equal bytes.
 """
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from tempkb.store.lake import Lake
 from tempkb.store.memory import asking
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import file_names
-from tempkb.store.tables import EXCLUSIONS, Rule, Table
+from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.store.versions import Version, content_hash, describe_file
 
 if TYPE_CHECKING:
@@ -28,11 +27,7 @@ _ROWS_PER_FILE = 1 << 22
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a partition was made from and with; it becomes the rows of its manifest.
-
-    `inputs` maps the name of a file or table to its sha256 or version. The others are those of a
-    version.
-    """
+    """What a partition was made from and with, which becomes its manifest; see the attributes of `Version`."""
 
     inputs: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -44,11 +39,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Rows that were seen but not kept, for one reason.
-
-    `table_name` is the table to which they belong, if it is not the one with whose
-    version they are recorded.
-    """
+    """Rows that were seen but not kept, for one reason; of `table_name`, if they were not for the table written."""
 
     reason: str
     n: int
@@ -70,8 +61,7 @@ class Draft:
         self._waiting: list[pa.Table] = []
         self._n_waiting = 0
         self._writer: pq.ParquetWriter | None = None
-        self._files: list[Path] = []
-        self._rows_per_file: list[int] = []
+        self._files: dict[Path, int] = {}  # with their rows
         self._last_key: pa.Table | None = None
         self.rows = 0
 
@@ -101,25 +91,25 @@ class Draft:
         self._open_writer()
         self._close_file()
         self._check_rules()
-        files = tuple(describe_file(path, rows) for path, rows in zip(self._files, self._rows_per_file, strict=True))
+        files = tuple(describe_file(path, rows) for path, rows in self._files.items())
         left_out = self._rows_of(exclusions)
         version = Version(
-            self.table.name,
-            self.partition,
-            content_hash(self.table, files, left_out),
-            0,
-            self.rows,
-            self.table.fingerprint,
-            files,
-            f"tempkb {tempkb.__version__}, {self.table.name} {self.table.code_version}",
-            dict(provenance.inputs),
+            table=self.table.name,
+            partition=self.partition,
+            version=content_hash(self.table, files, left_out),
+            serial=0,
+            rows=self.rows,
+            schema=self.table.fingerprint,
+            files=files,
+            code=f"tempkb {tempkb.__version__}, {self.table.name} {self.table.code_version}",
+            inputs=dict(provenance.inputs),
             # As they will be read again.
-            json.loads(json.dumps(dict(provenance.settings), default=str)),
-            left_out,
-            {table: sorted(keys) for table, keys in provenance.fills.items()},
-            tuple(sorted(provenance.filled_by)),
-            provenance.stamp,
-            provenance.day,
+            settings=json.loads(json.dumps(dict(provenance.settings), default=str)),
+            exclusions=left_out,
+            fills={table: sorted(keys) for table, keys in provenance.fills.items()},
+            filled_by=tuple(sorted(provenance.filled_by)),
+            stamp=provenance.stamp,
+            day=provenance.day,
         )
         return self._lake.commit(version, self._folder)
 
@@ -132,24 +122,18 @@ class Draft:
         self._open_writer().write_table(waiting.slice(0, rows), row_group_size=rows)
         rest = waiting.slice(rows)
         self._waiting, self._n_waiting = ([rest] if rest.num_rows else []), rest.num_rows
-        self._rows_per_file[-1] += rows
-        if self._rows_per_file[-1] >= _ROWS_PER_FILE:
+        path = list(self._files)[-1]
+        self._files[path] += rows
+        if self._files[path] >= _ROWS_PER_FILE:
             self._close_file()
 
     def _open_writer(self) -> "pq.ParquetWriter":
         if self._writer is None and (not self._files or self._n_waiting):
             path = self._folder / f"part-{len(self._files):05}.parquet"
-            self._files.append(path)
+            self._files[path] = 0
             slim = [column.name for column in self.table.columns if not column.is_bulk]
-            self._writer = parquet_writer(
-                path,
-                self.table.schema,
-                compression="zstd",
-                compression_level=3,
-                use_dictionary=slim,
-                write_statistics=slim,
-            )
-            self._rows_per_file.append(0)
+            packed: dict[str, Any] = {"compression": "zstd", "compression_level": 3}
+            self._writer = parquet_writer(path, self.table.schema, use_dictionary=slim, write_statistics=slim, **packed)
         return self._writer
 
     def _close_file(self) -> None:
@@ -159,7 +143,6 @@ class Draft:
 
     def _check_keys(self, table: "pa.Table") -> None:
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         keys = table.select(list(self.table.key)).combine_chunks()
         for name in self.table.key:
@@ -167,47 +150,36 @@ class Draft:
                 raise self._broken(f"{keys[name].null_count} of {keys.num_rows} rows have no {name!r}")
         if self._last_key is not None:
             keys = pa.concat_tables([self._last_key, keys]).combine_chunks()
-        if keys.num_rows > 1:
-            ascends = _ascending(keys)
-            if not pc.all(ascends).as_py():
-                at = pc.index(ascends, False).as_py()
-                pair = keys.slice(at, 2).to_pylist()
-                found = "repeat the key" if pair[0] == pair[1] else "are not in key order:"
-                raise self._broken(f"rows {found} {pair[0]} and {pair[1]} (key {self.table.key})")
+        at = _first_descent(keys)
+        if at >= 0:
+            pair = keys.slice(at, 2).to_pylist()
+            found = "repeat the key" if pair[0] == pair[1] else "are not in key order:"
+            raise self._broken(f"rows {found} {pair[0]} and {pair[1]} (key {self.table.key})")
         self._last_key = keys.slice(keys.num_rows - 1)
 
     def _check_rules(self) -> None:
-        if not self.table.rules or not self.rows:
+        rules, paths = self.table.rules if self.rows else (), file_names(self._files)
+        if not rules:
             return
-        paths = file_names(self._files)
-        counts = ", ".join(f"count(*) FILTER (WHERE {rule.broken_when})" for rule in self.table.rules)
+        counts = ", ".join(f"count(*) FILTER (WHERE {rule.broken_when})" for rule in rules)
         with asking() as memory:
             found = memory.execute(f"SELECT {counts} FROM read_parquet(?)", [paths]).fetchall()[0]
-        for rule, n in zip(self.table.rules, found, strict=True):
-            if n:
-                raise self._broken(
-                    f"{n} of {self.rows} rows break the rule {rule.name!r} ({rule.meaning}), as {self._example(rule)}"
-                )
-
-    def _example(self, rule: Rule) -> str:
-        keys = ", ".join(self.table.key)
-        query = f"SELECT {keys} FROM read_parquet(?) WHERE {rule.broken_when} LIMIT 1"
-        with asking() as memory:
-            example = memory.execute(query, [file_names(self._files)]).fetchall()[0]
-        return ", ".join(f"{key} {value}" for key, value in zip(self.table.key, example, strict=True))
+            for rule, n in zip(rules, found, strict=True):
+                if n:
+                    query = f"SELECT {', '.join(self.table.key)} FROM read_parquet(?) WHERE {rule.broken_when} LIMIT 1"
+                    example = memory.execute(query, [paths]).fetchall()[0]
+                    named = ", ".join(f"{key} {value}" for key, value in zip(self.table.key, example, strict=True))
+                    raise self._broken(
+                        f"{n} of {self.rows} rows break the rule {rule.name!r} ({rule.meaning}), as {named}"
+                    )
 
     def _rows_of(self, exclusions: Iterable[Exclusion]) -> tuple[dict[str, Any], ...]:
         rows = (
-            {
-                "table_name": exclusion.table_name or self.table.name,
-                "partition": self.partition,
-                "reason": exclusion.reason,
-                "n": exclusion.n,
-                "example": exclusion.example,
-                "recorded_in": self.table.name,
-            }
-            for exclusion in sorted(exclusions, key=lambda one: one.reason)
-            if exclusion.n
+            asdict(one)
+            | {"table_name": one.table_name or self.table.name, "partition": self.partition}
+            | {"recorded_in": self.table.name}
+            for one in sorted(exclusions, key=lambda one: one.reason)
+            if one.n
         )
         return tuple({name: row[name] for name in EXCLUSIONS.column_names()} for row in rows)
 
@@ -215,15 +187,14 @@ class Draft:
         return ContractError(f"table {self.table.name!r}, partition {self.partition}: {what}. Nothing was written.")
 
 
-def _ascending(keys: "pa.Table") -> "pa.ChunkedArray":
-    """For each row but the last: is the next row's key greater, column by column?"""
+def _first_descent(keys: "pa.Table") -> int:
+    """Return the number of the first row whose key is not below that of the next, column by column; -1 if none is."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     n = keys.num_rows - 1
-    result = pa.chunked_array([pa.array([False]).take(pa.array([0] * n, pa.int64()))])
+    ascends = pa.chunked_array([pa.array([False]).take(pa.array([0] * n, pa.int64()))])
     for name in reversed(keys.column_names):
-        column = keys[name]
-        left, right = column.slice(0, n), column.slice(1, n)
-        result = pc.or_(pc.greater(right, left), pc.and_(pc.equal(right, left), result))
-    return result
+        left, right = keys[name].slice(0, n), keys[name].slice(1, n)
+        ascends = pc.or_(pc.greater(right, left), pc.and_(pc.equal(right, left), ascends))
+    return int(pc.index(ascends, False).as_py())

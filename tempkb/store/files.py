@@ -31,31 +31,29 @@ def sum_of(path: Path, *, anew: bool = False) -> str:
     return digest
 
 
-def size_fault(path: Path | str, size: int) -> tuple[str, str] | None:
-    """Compare a file's size with the noted one; return what was found and what was expected if it differs."""
-    try:
-        found = os.stat(path).st_size  # noqa: PTH116 - called for each file of each partition, where it costs half
-    except (FileNotFoundError, NotADirectoryError):
-        return "no such file", f"{size:,} bytes"
-    return None if found == size else (f"{found:,} bytes", f"{size:,} bytes")
+def fault_of(path: str, size: int, digest: str = "", *, anew: bool = False) -> tuple[str, str] | None:
+    """Compare a file's size, and its checksum if one is given, with the noted ones.
 
-
-def sum_fault(path: Path, size: int, digest: str, *, anew: bool = False) -> tuple[str, str] | None:
-    """Compare a file's size and checksum with the noted ones; return what was found and expected if they differ.
+    Returns:
+        what was found and what was expected; None if they are equal.
 
     Raises:
         OSError: the system does not let us read the file now, which does not mean that it is damaged.
     """
-    if fault := size_fault(path, size):
-        return fault
     try:
-        found = sum_of(path, anew=anew)
+        found = os.stat(path).st_size  # noqa: PTH116 - called for each file of each partition, where it costs half
+    except (FileNotFoundError, NotADirectoryError):
+        return "no such file", f"{size:,} bytes"
+    if found != size:
+        return f"{found:,} bytes", f"{size:,} bytes"
+    try:
+        sha256 = sum_of(Path(path), anew=anew) if digest else ""
     except OSError as error:
         # Too many open files, or a missing permission. A disk that cannot read its block is named like damage.
         if error.errno not in (errno.EIO, errno.ENOENT):
             raise
         return f"a file that cannot be read ({error.strerror})", f"sha256 {digest[:16]}…"
-    return None if found == digest else (f"sha256 {found[:16]}…", f"sha256 {digest[:16]}…")
+    return None if sha256 == digest else (f"sha256 {sha256[:16]}…", f"sha256 {digest[:16]}…")
 
 
 def carry_sum(old: Path, new: Path) -> None:
@@ -80,7 +78,7 @@ def replace_whole(path: Path, data: bytes) -> None:
 
 def write_summed(path: Path, said: Mapping[str, Any]) -> None:
     """Write a small JSON file in one step, with its own checksum in the last line."""
-    body = json.dumps(said, indent=1, ensure_ascii=False).encode()
+    body = json.dumps(said, indent=1, ensure_ascii=False).encode("utf-8", "surrogatepass")
     replace_whole(path, body.removesuffix(b"\n}") + _last_line(body))
 
 

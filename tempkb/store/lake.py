@@ -4,14 +4,12 @@
     lake/<table>/<partition>/CURRENT                                  the version's name, or `-` if it was removed
     lake/_staging/<run>/...                                           drafts; a lock file shows whether their run lives
 
-`<version>` is a hash of the content, so writing equal rows again changes
-nothing. Only `CURRENT` and `version.json` are ever replaced, by `os.replace`: a partition is
-complete or absent at every instant, for any number of writers and readers. Readers ask
-the lake for explicit lists of files and never glob.
+`<version>` is a hash of the content, so writing equal rows again changes nothing. Only `CURRENT` and `version.json` are
+ever replaced: a partition is complete or absent at every instant, for any number of writers and readers.
 
-What `CURRENT` names and is not whole is *lost*: it counts as absent, is named, and is made again like
-anything else that is not there. Sizes are compared whenever a version is looked up, checksums before its
-files are read. A `CURRENT` that is lost itself is found: the newest whole version counts.
+What `CURRENT` names and is not whole is *lost*: it counts as absent, is named, and is made again like anything else
+that is not there. Sizes are compared whenever a version is looked up, checksums before its files are read. A `CURRENT`
+that is lost itself is found: the newest whole version counts.
 """
 
 import contextlib
@@ -34,7 +32,6 @@ from tempkb.store.versions import DESCRIPTION, PART, SWAP_LOCK, Fault, Version, 
 
 POINTER = "CURRENT"
 REMOVED = "-"
-_MOMENT = 60.0  # seconds
 DAY = 86_400.0  # seconds
 _LOOK = 2.0  # seconds for which another process may hold a folder of drafts to check whether its run is alive
 RESUMABLE = "resumable-"
@@ -47,22 +44,14 @@ _FILE = re.compile(rf"{PART.pattern}|{re.escape(DESCRIPTION)}(\.\d+\.draft)?")
 
 @dataclass
 class Resumable:
-    """A folder of drafts that is kept if its run fails.
-
-    Attributes:
-        is_finished: set once nothing in it is needed any more.
-    """
+    """A folder of drafts that is kept if its run fails; `is_finished` is set once nothing in it is needed any more."""
 
     folder: Path
     is_finished: bool = False
 
 
 class Lake:
-    """All partitions below one folder.
-
-    Args:
-        root: the home's `lake` folder; made when first written to.
-    """
+    """All partitions below one folder, the home's `lake`, which is made when first written to."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
@@ -89,15 +78,10 @@ class Lake:
         return found if found is not None and _is_whole(found) else None
 
     def written_at(self, table: str, partition: str) -> int | None:
-        """Return when a partition was written last, in nanoseconds since 1970; None if it is not there.
-
-        Unlike the version it is another one for a partition that was removed and built again with equal rows.
-        """
+        """Return when a partition was written last, in nanoseconds since 1970; None if it is not there."""
         folder = self._folder(table, partition)
-        if not _is_built(folder):
-            return None
-        pointer = folder / POINTER
-        return (pointer if pointer.exists() else folder).stat().st_mtime_ns
+        place = folder / POINTER if (folder / POINTER).exists() else folder
+        return place.stat().st_mtime_ns if _is_built(folder) else None
 
     def examine(self, table: str, partition: str) -> tuple[Version | None, Fault | None]:
         """Return a partition's version, as far as it is known, and the fault for which it counts as absent, if any."""
@@ -109,21 +93,20 @@ class Lake:
 
     def _examine(self, table: str, partition: str) -> tuple[Version | None, Fault | None]:
         folder = self._folder(table, partition)
-        while True:
-            written = _pointer_in(folder)
-            name = _named(written)
-            if name == REMOVED or (written is None and not _has_versions(folder)):
-                return None, None
-            version = read_version(folder / name) if name else _newest(folder)
-            if version is None:
-                file = f"{name}/{DESCRIPTION}" if name else POINTER
-                found = "other content" if (folder / file).exists() else "no such file"
-                fault: Fault | None = Fault(table, partition, file, found, "what tempkb has written there", name)
-            else:
-                fault = version.damage or version.fault(sums=False)
-            if fault is None or _pointer_in(folder) == written:
-                return version, fault
-            # It was replaced in the meantime, and the version that it named may be deleted.
+        written = _pointer_in(folder)
+        name = _named(written)
+        if name == REMOVED or (written is None and not _has_versions(folder)):
+            return None, None
+        version = read_version(folder / name) if name else _newest(folder)
+        fault = version.damage or version.fault(sums=False) if version else None
+        if version is None:
+            file = f"{name}/{DESCRIPTION}" if name else POINTER
+            found = "other content" if (folder / file).exists() else "no such file"
+            fault = Fault(table, partition, file, found, "what tempkb has written there", name)
+        if fault is None or _pointer_in(folder) == written:
+            return version, fault
+        # It was replaced in the meantime, and the version that it named may be deleted.
+        return self._examine(table, partition)
 
     def pointer_fault(self, table: str, partition: str) -> Fault | None:
         """Return the fault of a pointer that is lost or altered, in whose place the newest whole version counts."""
@@ -144,14 +127,13 @@ class Lake:
 
     def verify(self, table: str, partition: str) -> tuple[Version | None, Fault | None]:
         """Read all files of a partition, and return the same as `examine`; what was repaired by hand counts again."""
-        while True:
-            version, fault = self.examine(table, partition)
-            if version is None:
-                return version, fault
-            fault = version.fault(sums=True, anew=True)
-            if self.examine(table, partition)[0] == version:
-                break
+        version, fault = self.examine(table, partition)
+        if version is None:
+            return version, fault
+        fault = version.fault(sums=True, anew=True)
+        if self.examine(table, partition)[0] != version:
             # It was replaced while it was read.
+            return self.verify(table, partition)
         if fault != version.damage:
             version.note_damage()
         return version, fault
@@ -199,43 +181,34 @@ class Lake:
     @contextlib.contextmanager
     def staging(self, run: str | None = None) -> Iterator[Path]:
         """Give a folder for drafts that is deleted at the end, or by the garbage collector if we are killed."""
-        folder = own(self.root, self.root / "_staging" / (run or uuid.uuid4().hex))
-        with _hold(folder, "the same"):
+        with self.resumable(run or uuid.uuid4().hex) as drafts:
             try:
-                yield folder
+                yield drafts.folder
             finally:
-                remove_tree(self.root, folder, ".alive", may_fail=True)
+                drafts.is_finished = True
 
     @contextlib.contextmanager
     def resumable(self, run: str, what: str = "the same") -> Iterator["Resumable"]:
         """Give a folder for drafts with which a later run of the same name continues, unless this run finishes.
 
         Args:
-            run: slug that names everything on which the drafts depend.
-
-        Raises:
-            LockTimeoutError: another process uses it.
+            run: slug that names everything on which the drafts depend; a LockTimeoutError if another process uses it.
         """
         folder = own_tree(self.root, self.root / "_staging" / run)
         with _hold(folder, what):
             drafts = Resumable(folder)
-            yield drafts
-            if drafts.is_finished:
-                remove_tree(self.root, folder, ".alive", may_fail=True)
+            try:
+                yield drafts
+            finally:
+                if drafts.is_finished:
+                    remove_tree(self.root, folder, ".alive", may_fail=True)
 
     def unfinished(self) -> list[Path]:
         """Return the folders of runs that ended without finishing; a run of the same name continues with them."""
-        return [
-            folder for folder in self._staging_folders() if folder.name.startswith(RESUMABLE) and not _is_alive(folder)
-        ]
+        return [one for one in self._staging_folders() if one.name.startswith(RESUMABLE) and not _is_alive(one)]
 
     def commit(self, version: Version, draft: Path) -> Version:
-        """Make a finished draft folder the current version of a partition.
-
-        Args:
-            version: what the draft holds; serial and record are those of this moment.
-            draft: folder with the data files, on the lake's file system.
-        """
+        """Make a finished draft, a folder with data files on the lake's disk, the current version of a partition."""
         folder = own(self.root, self._folder(version.table, version.partition) / version.version)
         folder.parent.mkdir(parents=True, exist_ok=True)
         for path in [*draft.iterdir(), draft]:
@@ -251,28 +224,17 @@ class Lake:
             _point(folder.parent, version.version)
         return version
 
-    def miss(self, table: str, partition: str, version: str) -> bool:
-        """Point to a version that was there if all is gone of a partition that nobody removed, so that it is lost.
-
-        Returns:
-            whether it is so, and was noted.
-        """
+    def miss(self, table: str, partition: str, version: str) -> None:
+        """Point to a version that was there if all is gone of a partition that nobody removed, so that it is lost."""
         with contextlib.suppress(OSError, LinkError), locked(self._swap_lock):
             folder = self.own_folder(table, partition)
             if _pointer_in(folder) is None and not _has_versions(folder):
                 _point(folder, version)
-                return True
-        return False
 
     def restore(self, version: Version) -> None:
-        """Make an earlier version of a partition, whose files still exist, the current one again.
-
-        Raises:
-            StoredDamageError: the files are missing, or were changed since they were written.
-        """
+        """Make an earlier version of a partition the current one again; a StoredDamageError if it is not whole."""
         with locked(self._swap_lock):
-            fault = version.fault(sums=True)
-            if fault is not None:
+            if fault := version.fault(sums=True):
                 raise StoredDamageError(f"{fault}. The earlier version cannot be restored; build it again")
             folder = own(self.root, version.folder).parent
             # Whoever finds no pointer goes by the serial.
@@ -282,7 +244,7 @@ class Lake:
     def collect_garbage(
         self, keep: set[tuple[str, str, str]], seconds: float = DAY, costly: Collection[str] = ()
     ) -> tuple[list[Path], int]:
-        """Delete versions that were replaced some time ago and are not in `keep`, and drafts of dead runs.
+        """Delete versions that were replaced some time ago and are not in use, and drafts of dead runs.
 
         Args:
             keep: (table, partition, version) that are in use.
@@ -292,16 +254,10 @@ class Lake:
         Returns:
             the folders that were deleted, and how many stay because it is not so long ago.
         """
-        kept: dict[tuple[str, str], set[str]] = {}
-        for name, key, version in keep:
-            kept.setdefault((name, key), set()).add(version)
         removed, n_young = [folder for folder in self._staging_folders() if _remove_dead(folder)], 0
         for partition in self._partition_folders():
             with locked(self._swap_lock):
-                table = partition.parent.name
-                self._point_again(table, partition)
-                shown = kept.get((table, partition.name), set())
-                old = self._old_versions(table, partition, shown, spares_damaged=table in costly)
+                old = self._old_versions(partition, keep, spares_damaged=partition.parent.name in costly)
                 # Whoever has opened a DuckDB file before the last change here may use what it replaced or removed.
                 if time.time() - partition.stat().st_mtime < seconds:
                     n_young += len(old)
@@ -323,20 +279,17 @@ class Lake:
         partitions = (one for one in self._partition_folders() if one.parent.name == table)
         return [one for partition in partitions for one in real_folders(partition) if _is_damaged(one)]
 
-    def _point_again(self, table: str, partition: Path) -> None:
-        """Write a lost pointer again, if a whole version is there."""
-        if self.pointer_fault(table, partition.name) is not None:
-            version = self.current(table, partition.name)
-            if version is not None:
-                _point(own(self.root, partition), version.version)
-
-    def _old_versions(self, table: str, partition: Path, shown: set[str], *, spares_damaged: bool) -> list[Path]:
-        current, fault = self.examine(table, partition.name)
+    def _old_versions(self, folder: Path, keep: set[tuple[str, str, str]], *, spares_damaged: bool) -> list[Path]:
+        """Return the versions of a partition that are not in use; its pointer, if it is lost, is written again."""
+        place = folder.parent.name, folder.name
+        current, fault = self.examine(*place)
         if fault is not None:
             # It is unknown which version may be deleted, or it is all that is left of a partition that was not removed.
             return []
-        kept = shown | ({current.version} if current is not None else set())
-        old = [path for path in real_folders(partition) if path.name not in kept and _is_version(path)]
+        if current is not None and self.pointer_fault(*place) is not None:
+            _point(own(self.root, folder), current.version)
+        old = [path for path in real_folders(folder) if (*place, path.name) not in keep and _is_version(path)]
+        old = [path for path in old if current is None or path.name != current.version]
         return [path for path in old if not (spares_damaged and _is_damaged(path))]
 
     def _partition_folders(self) -> list[Path]:
@@ -449,12 +402,10 @@ def _is_version(folder: Path) -> bool:
 
 
 def _is_alive(folder: Path) -> bool:
-    try:
-        with (folder / ".alive").open("r+") as handle:
-            return not try_lock(handle.fileno())
-    except FileNotFoundError:
-        # Just made and not yet locked, or left without its lock file long ago.
-        return time.time() - folder.stat().st_mtime < _MOMENT
+    with contextlib.suppress(FileNotFoundError), (folder / ".alive").open("r+") as handle:
+        return not try_lock(handle.fileno())
+    # Just made and not yet locked.
+    return True
 
 
 def _remove_dead(folder: Path) -> bool:
@@ -464,20 +415,17 @@ def _remove_dead(folder: Path) -> bool:
             if not try_lock(handle.fileno()):
                 return False
             remove_tree(folder.parent, folder, ".alive")
-            return True
     except FileNotFoundError:
-        if _is_alive(folder) or any(folder.iterdir()):
+        try:
+            # A run that has just made it makes it again.
+            folder.rmdir()
+        except OSError:
             return False
-        remove_tree(folder.parent, folder)
-        return True
+    return True
 
 
 def _hold(folder: Path, what: str) -> TextIO:
-    """Hold a folder of drafts, made if it is missing, until the returned file is closed.
-
-    Raises:
-        LockTimeoutError: another process holds it for longer than a check takes.
-    """
+    """Hold a folder of drafts, made if it is missing, until the returned file is closed; see `Lake.resumable`."""
     patience = Patience(_LOOK)
     while True:
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,21 +2,18 @@
 
     <home>/models/NAME.json, <home>/linkers/NAME.json
 
-`words` are those of the request that made it, `asked` and `generated` those of the requests that gave it scores, and
-by which it said something. A repair asks for
-just that again.
+A repair asks for just that again.
 """
 
-import hashlib
-import json
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from tempkb.errors import SettingsError
 from tempkb.options import Words
-from tempkb.store.files import replace_whole
+from tempkb.store.files import read_summed, write_summed
 from tempkb.store.locks import locked
 from tempkb.store.owned import own
 
@@ -43,6 +40,11 @@ def said_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.json"
 
 
+def said_names(folder: Path) -> list[str]:
+    """Return the names of those of whom something was said, sorted."""
+    return sorted(path.stem for path in folder.glob("*.json"))
+
+
 def read_said(folder: Path, name: str) -> Said:
     """Return what was said; nothing if there is no file.
 
@@ -50,15 +52,11 @@ def read_said(folder: Path, name: str) -> Said:
         SettingsError: the file has another content than tempkb wrote.
     """
     path = said_path(folder, name)
-    try:
-        entry = json.loads(path.read_text("utf-8"))
-        said = Said(dict(entry["words"]), *(tuple(map(dict, entry.get(name, ()))) for name in get_args(Noted)))
-        if entry["name"] == name and entry["sum"] == _sum_of(name, said):
-            return said
-    except FileNotFoundError:
+    if not path.exists():
         return Said({})
-    except (ValueError, TypeError, KeyError):
-        pass
+    entry = read_summed(path)
+    if entry is not None and entry["name"] == name:
+        return Said(entry["words"], tuple(entry["asked"]), tuple(entry["generated"]))
     raise SettingsError(
         f"{name!r}: {path} has another content than tempkb wrote; expected what was said of it when it was added or "
         f"scored. The tables are intact. Put a good copy there, or remove that file and add it again as it was"
@@ -82,33 +80,22 @@ def is_unsaid(folder: Path, name: str) -> bool:
 
 
 def change_said(folder: Path, name: str, change: Callable[[Said], Said]) -> None:
-    """Replace what was said by what `change` makes of it, unless that is equal.
-
-    Raises:
-        SettingsError: the file has another content than tempkb wrote.
-    """
+    """Replace what was said by what `change` makes of it, unless that is equal; see `read_said` for errors."""
     own(folder.parent, folder).mkdir(parents=True, exist_ok=True)
     with locked(folder / f".{name}.lock"):
         before = read_said(folder, name)
         after = change(before)
         if after != before:
-            entry = {"name": name, **_as_json(after), "sum": _sum_of(name, after)}
-            replace_whole(said_path(folder, name), json.dumps(entry, indent=1).encode() + b"\n")
+            write_summed(said_path(folder, name), {"name": name, **asdict(after)})
 
 
 def note_asked(folder: Path, name: str, words: Words, noted: Noted = "asked") -> None:
-    """Add the words of a request for scores, or for what a model says, unless they are there.
-
-    Raises:
-        SettingsError: the file has another content than tempkb wrote.
-    """
+    """Add the words of a request for scores, or for what a model says, unless they are there; see `read_said`."""
 
     def add(said: Said) -> Said:
-        before = getattr(said, noted)
-        if words in before:
-            return said
-        after = (*before, dict(words))
-        return replace(said, asked=after) if noted == "asked" else replace(said, generated=after)
+        before: tuple[Words, ...] = getattr(said, noted)
+        new: dict[str, Any] = {noted: (*before, dict(words))}
+        return said if words in before else replace(said, **new)
 
     change_said(folder, name, add)
 
@@ -118,36 +105,15 @@ def forget_release(folder: Path, release: str) -> None:
 
     Another release may get its name. Files that cannot be read are left to `tempkb verify`.
     """
+
+    def without(said: Said) -> Said:
+        return Said(said.words, _without(said.asked, release), _without(said.generated, release))
+
     for name in said_names(folder):
-        try:
-            change_said(
-                folder,
-                name,
-                lambda said: Said(said.words, *(_without(getattr(said, one), release) for one in get_args(Noted))),
-            )
-        except SettingsError:
-            continue
+        with contextlib.suppress(SettingsError):
+            change_said(folder, name, without)
 
 
-def said_names(folder: Path) -> list[str]:
-    """Return the names of those of whom something was said, sorted."""
-    return sorted(path.stem for path in folder.glob("*.json"))
-
-
-def _without(asked: tuple[Words, ...], release: str) -> tuple[Words, ...]:
-    kept = list[Words]()
-    for words in asked:
-        releases = words.get("releases", "").split(",")
-        left = [name for name in releases if name != release]
-        if left:
-            kept.append({**words, "releases": ",".join(left)} if "releases" in words else words)
-    return tuple(kept)
-
-
-def _sum_of(name: str, said: Said) -> str:
-    return hashlib.sha256(json.dumps([name, _as_json(said)], sort_keys=True).encode()).hexdigest()
-
-
-def _as_json(said: Said) -> dict[str, Any]:
-    """What a file holds; linkers, and models that were never asked to say something, have nothing of that kind."""
-    return {key: value for key, value in asdict(said).items() if value or key != "generated"}
+def _without(asked: Sequence[Words], release: str) -> tuple[Words, ...]:
+    left = [(words, [one for one in words.get("releases", "").split(",") if one != release]) for words in asked]
+    return tuple({**words, "releases": ",".join(names)} if any(names) else words for words, names in left if names)

@@ -16,8 +16,8 @@ from tempkb.store.lake import DAY, Lake
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
 from tempkb.store.parquet import open_parquet
-from tempkb.store.quoting import file_names, identifier
-from tempkb.store.tables import EXCLUSIONS, SIDE_TABLES, Family, Table, View, by_name
+from tempkb.store.quoting import identifier
+from tempkb.store.tables import SIDE_TABLES, Family, Table, View, by_name
 from tempkb.store.versions import Fault, Version
 
 if TYPE_CHECKING:
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """A home's lake and its DuckDB file, under one set of declarations.
+    """A home's lake and its DuckDB file, under one set of declarations; each view may use those before it.
 
     Args:
         patience: how long one run may wait for the DuckDB file.
-        views: named views over the tables; each may use those before it.
     """
 
     def __init__(
@@ -58,14 +57,7 @@ class Store:
         self.home = self.home.claim(wiki)
 
     def require_own_record(self, versions: "Iterable[Version] | None" = None) -> None:
-        """Refuse a home whose record, if it has one, is another than some versions were written under.
-
-        Args:
-            versions: by default the few of dumps, or all if there is no record.
-
-        Raises:
-            SettingsError: names a version, and what was found and expected.
-        """
+        """Raise a SettingsError if versions (of dumps, or all) were written under another record than the home's."""
         digest, record = digest_of(self.home.path), self.home.path / "home.toml"
         if versions is None:
             tables = [table.name for table in self.tables.values() if not digest or table.family is Family.DUMP]
@@ -129,12 +121,11 @@ class Store:
             current = self.lake.current(table.name, partition)
             if current is None:
                 return self.write(table, partition, rows, provenance, exclusions, staging)
-            inputs = {**current.inputs, **provenance.inputs}
             # Arrow comes with it, which those who only read do without.
             from tempkb.store.merge import union_by_key
 
-            filled_by = {*current.filled_by, *provenance.filled_by}
-            both = replace(provenance, inputs=inputs, filled_by=sorted(filled_by))
+            filled_by = sorted({*current.filled_by, *provenance.filled_by})
+            both = replace(provenance, inputs={**current.inputs, **provenance.inputs}, filled_by=filled_by)
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
             return self.write(table, partition, merged, both, self._summed(current, exclusions), staging)
 
@@ -144,73 +135,55 @@ class Store:
 
         with self.lake.partition_lock(table.name, partition):
             current = self.lake.current(table.name, partition)
-            if current is None:
+            pieces = read_files(current.paths() if current else (), [column])
+            if not any(pc.any(pc.is_in(rows[column], values)).as_py() for rows in pieces) or current is None:
                 return False
-            pieces = read_files(current.paths(), [column])
-            found = any(pc.any(pc.is_in(rows[column], values)).as_py() for rows in pieces)
-            if found:
-                everything = read_files(current.paths())
-                kept = (rows.filter(pc.invert(pc.is_in(rows[column], values))) for rows in everything)
-                kept_by = replace(provenance, filled_by=current.filled_by)
-                self.write(table, partition, kept, kept_by, self._summed(current, ()))
-            return found
+            kept = (rows.filter(pc.invert(pc.is_in(rows[column], values))) for rows in read_files(current.paths()))
+            kept_by = replace(provenance, filled_by=current.filled_by)
+            self.write(table, partition, kept, kept_by, self._summed(current, ()))
+            return True
 
     def faults(self) -> list[Fault]:
         """Return the faults of lost partitions, found in descriptions and sizes or by earlier readers."""
         return [fault for name in self.tables for fault in self.lake.faults(name)]
 
     def publish(self) -> "Publication":
-        """Let the DuckDB file show the lake as it is now, as far as the run's patience allows.
-
-        Commands and runs do so once, at their end.
-        """
+        """Let the DuckDB file show the lake as it is now, as commands and runs do once, at their end."""
         return self.database.publish(self._patience)
 
     def read(self, table: str, **equal: object) -> "pa.Table":
-        """Return the rows of a table from the lake, by partition and key; optionally only those with given values.
+        """Return the rows of a table or view from the lake, by partition and key; optionally only some.
 
         Args:
-            table: name of a declared table, or `exclusions` or `manifest`.
-            equal: column name -> value, such as `cut="2021-01-01"`.
+            table: name of a declared table or view, or `exclusions` or `manifest`.
+            equal: column name -> value of the rows that are wanted, such as `cut="2021-01-01"`.
 
         Raises:
             SettingsError: there is no such table or column, or a value does not fit its column.
         """
-        if table in self.views:
-            return self._answer(self.views[table], equal)
         import duckdb
 
-        declared = self.declaration(table)
-        for name in equal:
-            if name not in declared.column_names():
-                raise SettingsError(
-                    f"table {table!r} has no column {name!r}; it has: {', '.join(declared.column_names())}"
-                )
-        if declared in SIDE_TABLES:
-            return self._side_rows(declared, equal)
-        files = self.lake.files(table)
-        if not files:
-            return declared.schema.empty_table()
-        where = (
-            " AND ".join(f"{identifier(name)} = CAST(${name} AS {_sql_type_of(declared, name)})" for name in equal)
-            or "true"
-        )
-        order = ", ".join(map(identifier, dict.fromkeys([*declared.partition_columns, *declared.key])))
-        columns = ", ".join(map(identifier, declared.column_names()))
+        declared = None if table in self.views else self.declaration(table)
         with asking() as memory:
-            query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"
+            self._view_needs(memory, [table])
+            found = memory.execute(f"DESCRIBE {identifier(table)}").fetchall()
+            kinds = {name: kind for name, kind, *_ in found if not declared or name in declared.column_names()}
+            if odd := [name for name in equal if name not in kinds]:
+                kind = "table" if declared else "view"
+                raise SettingsError(f"{kind} {table!r} has no column {odd[0]!r}; it has: {', '.join(kinds)}")
+            where = " AND ".join(f"{identifier(name)} = CAST(${name} AS {kinds[name]})" for name in equal) or "true"
+            query = f"SELECT {', '.join(map(identifier, kinds))} FROM {identifier(table)} WHERE {where}"
+            if declared:
+                order = dict.fromkeys([*declared.partition_columns, *declared.key])
+                query += f" ORDER BY {', '.join(map(identifier, order))}"
             try:
-                found = memory.sql(query, params={"paths": file_names(files), **equal}).to_arrow_table()
+                rows = memory.sql(query, params=dict(equal)).to_arrow_table()
             except duckdb.ConversionException as error:
                 raise SettingsError(f"table {table!r}: a value does not fit its column ({error})") from None
-        return declared.conform(found)
+        return declared.conform(rows) if declared else rows
 
     def declaration(self, table: str) -> Table:
-        """Return the declaration of `table`.
-
-        Raises:
-            SettingsError: there is no such table; the message lists those that exist.
-        """
+        """Return the declaration of `table`; a SettingsError lists those that exist, if it does not."""
         known = {**self.tables, **by_name(SIDE_TABLES)}
         if table not in known:
             raise SettingsError(f"no table {table!r}; known: {', '.join(sorted({*known, *self.views}))}")
@@ -221,7 +194,6 @@ class Store:
 
         What the DuckDB file shows is in use. Who has opened one that was replaced since may use what was replaced in
         the last day. Only on a full disk, where no view can be changed, what is no longer current goes at once.
-        Damaged versions of scores, generations and vectors stay, since they cost most.
 
         Args:
             frozen: table, partition and version of what is in use besides, as versions of releases are.
@@ -233,17 +205,15 @@ class Store:
             # Nothing can build again what told of a run, so nothing must wait for it.
             for key in self.lake.lost(table.name) if table.tells_of_a_run else ():
                 self.lake.remove(table.name, key)
-        publication, seconds, costly = self.publish(), DAY, self.costly()
+        no_room, costly, frozen = self.publish().no_room, self.costly(), set(frozen)
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
-            shown, frozen = self.database.shown_versions(), set(frozen)
-            if publication.no_room:
+            in_use = frozen | self.database.shown_versions()
+            found, n_young = self.lake.collect_garbage(in_use, 0 if no_room else DAY, costly)
+            if no_room and not found:
                 # What the file shows goes only if nothing else is to be had.
-                removed, seconds = self.lake.collect_garbage(shown | frozen, 0, costly)[0], 0.0
-                shown = shown if removed else set()
-            found, n_young = self.lake.collect_garbage(shown | frozen, seconds, costly)
-        if publication.no_room:
+                found, n_young = self.lake.collect_garbage(frozen, 0, costly)
+        if no_room:
             self.publish()
-            found = [*removed, *found]
         return found, n_young
 
     def costly(self) -> list[str]:
@@ -267,62 +237,41 @@ class Store:
             self._view_needs(memory, names)
             yield lambda query: memory.sql(query).to_arrow_table()
 
-    def _answer(self, view: View, equal: Mapping[str, object]) -> "pa.Table":
-        """Return the rows of a view, queried from the lake's files."""
-        with asking() as memory:
-            self._view_needs(memory, (*view.needs, *view.optional))
-            query = f"SELECT * FROM ({view.query})"
-            known = [column[0] for column in memory.execute(f"DESCRIBE {query}").fetchall()]
-            for name in equal:
-                if name not in known:
-                    raise SettingsError(f"view {view.name!r} has no column {name!r}; it has: {', '.join(known)}")
-            where = (
-                " AND ".join(f"CAST({identifier(name)} AS VARCHAR) = CAST(${name} AS VARCHAR)" for name in equal)
-                or "true"
-            )
-            return memory.sql(f"{query} WHERE {where}", params=dict(equal)).to_arrow_table()
-
     def columns_of(self, view: View) -> list[tuple[str, str]]:
         """Return the names and DuckDB's types of a view's columns, whether or not anything is built."""
         with asking() as memory:
-            self._view_needs(memory, (*view.needs, *view.optional))
-            return [(name, kind) for name, kind, *_ in memory.execute(f"DESCRIBE {view.query}").fetchall()]
+            self._view_needs(memory, [view.name])
+            return [(name, kind) for name, kind, *_ in memory.execute(f"DESCRIBE {identifier(view.name)}").fetchall()]
 
     def _view_needs(
         self, memory: "duckdb.DuckDBPyConnection", names: Iterable[str], made: set[str] | None = None
     ) -> None:
+        """Let tables and views, and what these need, be found by their names; `made` are there already."""
         made = set() if made is None else made
         for name in names:
             if name in made:
                 continue
             made.add(name)
-            if name in self.views:
-                self._view_needs(memory, (*self.views[name].needs, *self.views[name].optional), made)
-                memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {self.views[name].query}")
-            else:
+            if view := self.views.get(name):
+                self._view_needs(memory, (*view.needs, *view.optional), made)
+                memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {view.query}")
+            elif name in self.tables:
                 view_files(memory, name, self.lake.files(name), self.tables[name].schema)
+            else:
+                import pyarrow as pa
 
-    def _side_rows(self, side: Table, equal: Mapping[str, object]) -> "pa.Table":
-        import pyarrow as pa
-
-        versions = [version for name in self.tables for version in self.lake.versions(name)]
-        rows = [row for version in versions for row in version.side_rows(side.name)]
-        kept = [row for row in rows if all(row[name] == value for name, value in equal.items())]
-        return pa.Table.from_pylist(sorted(kept, key=lambda row: [row[name] for name in side.key]), side.schema)
+                versions = (version for one in self.tables for version in self.lake.versions(one))
+                rows = [row for version in versions for row in version.side_rows(name)]
+                memory.register(name, pa.Table.from_pylist(rows, self.declaration(name).schema))
 
     def _summed(self, version: Version, new: Sequence[Exclusion]) -> list[Exclusion]:
         """Add up the exclusions of a version and of new rows, by reason; the older example is kept."""
         summed: dict[tuple[str, str], Exclusion] = {}
-        old = [
-            Exclusion(row["reason"], row["n"], row["example"], row["table_name"])
-            for row in version.side_rows(EXCLUSIONS.name)
-        ]
+        old = (Exclusion(one["reason"], one["n"], one["example"], one["table_name"]) for one in version.exclusions)
         for one in (*old, *new):
             key = (one.reason, one.table_name or version.table)
-            before = summed.get(key)
-            summed[key] = Exclusion(
-                one.reason, one.n + (before.n if before else 0), before.example if before else one.example, key[1]
-            )
+            before = summed.get(key, replace(one, n=0, table_name=key[1]))
+            summed[key] = replace(before, n=before.n + one.n)
         return list(summed.values())
 
 
@@ -332,7 +281,3 @@ def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> "
         with open_parquet(path) as file:
             for group in range(file.num_row_groups):
                 yield file.read_row_group(group, columns=columns)
-
-
-def _sql_type_of(table: Table, name: str) -> str:
-    return next(column.sql_type for column in table.columns if column.name == name)

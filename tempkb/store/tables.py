@@ -6,7 +6,7 @@ writing and the tables of rooms are elsewhere.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, partial
@@ -199,17 +199,6 @@ class View:
     query: str
     needs: tuple[str, ...]
     optional: tuple[str, ...] = ()
-
-    def query_without(self, absent: "Mapping[str, str]") -> str:
-        """Return the query for a database that lacks some of the optional tables and views.
-
-        Args:
-            absent: SQL in place of each of them, by name; each may use those before it.
-        """
-        if not absent:
-            return self.query
-        empty = ", ".join(f"{identifier(name)} AS ({query})" for name, query in absent.items())
-        return f"WITH {empty} SELECT * FROM ({self.query})"
 
 
 EXCLUSIONS = Table(

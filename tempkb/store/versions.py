@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import StoredDamageError
-from tempkb.store.files import read_summed, size_fault, sum_fault, sum_of, write_summed
+from tempkb.store.files import fault_of, read_summed, sum_of, write_summed
 from tempkb.store.locks import locked
 from tempkb.store.memory import has_columns_of
 from tempkb.store.owned import LinkError, own
@@ -97,13 +97,15 @@ class Version:
     folder: Path = Path()
 
     def paths(self) -> list[Path]:
-        """Return the absolute paths of the data files, in key order, for reading; verifies their checksums first.
+        """Return the absolute paths of the data files, in key order, for reading.
 
         Raises:
-            StoredDamageError: a file was changed since it was written; the partition counts as absent from now on.
+            StoredDamageError: a file has another checksum than it had; the partition counts as absent from now on.
         """
         if fault := self.fault(sums=True):
-            raise self.refuse(fault)
+            self.note_damage()
+            advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
+            raise StoredDamageError(f"{fault}. {advice}")
         return self.places()
 
     def places(self) -> list[Path]:
@@ -111,11 +113,7 @@ class Version:
         return [self.folder / file.name for file in self.files]
 
     def fits(self, table: Table) -> bool:
-        """Does the version have the columns of a declaration, in name, type and order? Meanings may differ.
-
-        Raises:
-            StoredDamageError: the file that shows it was changed since it was written.
-        """
+        """Does the version have the columns of a declaration, in name, type and order? See `paths` for damage."""
         if self.schema == table.fingerprint:
             return True
         # Versions with equal fingerprints have equal columns, so one file is read for all of them.
@@ -157,27 +155,13 @@ class Version:
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     def fault(self, *, sums: bool, anew: bool = False) -> Fault | None:
-        """Return the fault of the first changed file; None if all files are as they were written.
-
-        Args:
-            sums: compare checksums as well as sizes.
-            anew: also read files whose checksums this process already knows.
-        """
+        """Return the fault of the first changed file by its size, and by its sum if `sums`, `anew` if that is known."""
         folder = str(self.folder)
         for file in self.files:
-            if sums:
-                found = sum_fault(self.folder / file.name, file.bytes, file.sha256, anew=anew)
-            else:
-                found = size_fault(f"{folder}/{file.name}", file.bytes)
-            if found:
+            digest = file.sha256 if sums else ""
+            if found := fault_of(f"{folder}/{file.name}", file.bytes, digest, anew=anew):
                 return Fault(self.table, self.partition, file.name, *found, self.version)
         return None
-
-    def refuse(self, fault: Fault) -> StoredDamageError:
-        """Note a fault in the description, if it is one of the bytes of a file; return the error to raise."""
-        self.note_damage()
-        advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
-        return StoredDamageError(f"{fault}. {advice}")
 
     def note_damage(self) -> None:
         """Note in the description that the bytes of a file were changed, or cannot be read; or that they are right.

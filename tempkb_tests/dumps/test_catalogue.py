@@ -111,7 +111,7 @@ def test_the_sum_of_a_file_whose_path_is_not_utf_8_is_noted_and_found(tmp_path, 
     (found,) = find_dumps(tmp_path)
     expected = hashlib.sha256(path.read_bytes()).hexdigest()
     assert found.files[0].sha256 == expected
-    monkeypatch.setattr("tempkb.dumps.sums._pieces", lambda _path: pytest.fail("read again"))
+    monkeypatch.setattr("tempkb.dumps.sums.pieces_of", lambda _path: pytest.fail("read again"))
     (again,) = find_dumps(tmp_path)
     assert again.files[0].sha256 == expected
 

@@ -536,7 +536,7 @@ def test_sums_are_computed_once_and_again_when_a_file_changes(mirror, server, du
     (found,) = find_dumps(tmp_path)
     (history,) = found.history
     with monkeypatch.context() as patched:
-        patched.setattr("tempkb.dumps.sums._pieces", lambda _path: pytest.fail("read again"))
+        patched.setattr("tempkb.dumps.sums.pieces_of", lambda _path: pytest.fail("read again"))
         history.verify()
         assert history.sha256 == hashlib.sha256(HISTORY).hexdigest()
     history.path.write_bytes(HISTORY[:-1] + b"?")

@@ -75,11 +75,8 @@ class Commands:
 
         def work() -> None:
             from tempkb.cli import main
-            from tempkb.store import lake
 
             os.environ.update(more)
-            # Nobody else is at work, so what lies about without a lock need not be waited for.
-            lake._MOMENT = 0
             Deaths(self.home, self._notes / "changes", die_before).begin()
             sys.argv = ["tempkb", *arguments]
             main()

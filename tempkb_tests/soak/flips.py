@@ -21,10 +21,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tempkb.store.database import Difference
 
 FLIPS, CUTS, ROUND, BLOWS = 300, 50, 60, 20
 RELEASES = (
@@ -128,17 +124,17 @@ def notice_each(hits: Sequence[Hit]) -> list[Hit]:
     return missed
 
 
-def differences() -> list["Difference"]:
+def differences() -> list[str]:
     """Compare the DuckDB file with the lake."""
     from tempkb.api import open_store
 
     store = open_store()
-    return store.database.differences({name: store.lake.versions(name) for name in store.tables})
+    return list(store.database.differences({name: store.lake.versions(name) for name in store.tables}))
 
 
 def whole() -> list[str]:
     """Verify the home's lake and its DuckDB file; return what is wrong."""
-    return [*map(str, faults()), *map(str, differences())]
+    return [*map(str, faults()), *differences()]
 
 
 def mend() -> list[str]:
@@ -180,6 +176,8 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
 
     The pointers are to be written again, and the partition that is gone is to be built again.
     """
+    from tempkb.api import open_store
+
     chance, undisturbed, wrong = random.Random(seed), state(), []
     by_table: dict[str, list[Path]] = {}
     for pointer in sorted(lake.glob("[a-z]*/*/CURRENT")):
@@ -189,8 +187,8 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
     for pointer in struck:
         pointer.unlink()
     shutil.rmtree(gone.parent)
-    before, missed = faults(), {one.thing for one in differences() if one.is_lost}
-    noticed = set(before) | {(table, key) for table, _, key in (one.partition(" ") for one in missed)}
+    open_store().database.note_missing()
+    noticed = set(faults())
     if noticed != {(one.parents[1].name, one.parent.name) for one in struck}:
         wrong.append(f"pointers: noticed {noticed}; deleted {struck}")
     wrong += [f"pointers: {said}" for said in (*mend(), *whole())]

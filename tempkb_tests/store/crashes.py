@@ -25,15 +25,16 @@ from tempkb_tests.store.tables_for_tests import TOWNS, towns
 POINTS_OF_PUBLISHING = {
     "the file held": (database.Database, "_shown"),
     "the copy made": (database.Database, "_copy"),
-    "in the transaction, a table made": (database.Database, "_bring_in"),
-    "in the transaction, books kept": (database.Database, "_keep_books"),
+    "in the transaction, a table made": (database.Database, "_make_table"),
+    "in the transaction, books kept": (database.Database, "_make_books"),
     "the copy changed": (database.Database, "_change"),
-    "the log of the old file set aside": (Path, "rename"),
+    "the copy made whole": (Path, "rename"),
+    "the log of the old file deleted": (Path, "unlink"),
     "the file replaced": (Path, "replace"),
     "the file replaced, and all tidied up": (database.Database, "_publish"),
 }
 # Functions that are also called before the moment that matters: how to know it by the first argument.
-_MOMENTS = {"rename": ".wal", "replace": "duckdb.draft"}
+_MOMENTS = {"rename": "duckdb.draft", "unlink": "duckdb.wal", "replace": "duckdb.ready"}
 
 
 def die_after(owner, name):

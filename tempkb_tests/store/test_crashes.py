@@ -44,7 +44,7 @@ def is_whole(people):
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments(store, writer, monkeypatch):
+def test_killed_at_random_moments(store, writer):
     store.write(TOWNS, "south", [towns("south", 5)], Provenance())
     store.write(TOWNS, "north", [towns("north", ROWS, people=0)], Provenance())
     store.publish()
@@ -71,8 +71,6 @@ def test_killed_at_random_moments(store, writer, monkeypatch):
             (shown,) = connection.execute("SELECT version FROM published WHERE partition = 'north'").fetchall()
             assert shown == (version.version,)
     assert len(seen_versions) > 1, "the kills should land in different rounds"
-    # Nobody is at work any more, so a folder that was killed while being made or removed need not be waited for.
-    monkeypatch.setattr("tempkb.store.lake._MOMENT", 0)
     let_a_day_go_by(store.lake.root)
     assert store.collect_garbage()[0]
     assert list((store.lake.root / "_staging").iterdir()) == []
@@ -195,9 +193,8 @@ def collected_after_removal(store, region):
 )
 @pytest.mark.parametrize("is_done", [False, True])
 def test_killed_before_or_after_each_change_of_a_file_a_partition_is_as_it_was_or_as_it_will_be(
-    store, prepare, is_done, monkeypatch
+    store, prepare, is_done
 ):
-    monkeypatch.setattr("tempkb.store.lake._MOMENT", 0)
     store.publish()
     for step in itertools.count():
         region = f"r{step}"

@@ -81,10 +81,10 @@ def test_equal_rows_from_other_files_bring_their_manifest(store):
     write(store, "north", 1)
     store.publish()
     version = store.write(TOWNS, "north", [towns("north", 1, 1)], Provenance({"y": "2"}))
-    assert store.database.pending() == ([("towns", "north")], [], "")
+    assert store.database.pending() == ([("towns", "north")], [])
     assert store.publish().done == 1
     assert query(store, "SELECT name FROM manifest WHERE role = 'input'") == [("y",)]
-    assert store.database.differences({"towns": [version]}) == []
+    assert list(store.database.differences({"towns": [version]})) == []
     assert store.publish().done == 0
 
 
@@ -150,7 +150,7 @@ def test_patience_is_one_budget_for_all_waits(store):
 
 def test_reading_before_anything_is_published_says_what_to_do(store):
     with (
-        pytest.raises(TempkbError, match="does not exist yet; build something first: tempkb build"),
+        pytest.raises(TempkbError, match="nothing is published yet; build something: tempkb build"),
         store.database.reading(),
     ):
         pass

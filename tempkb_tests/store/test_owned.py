@@ -2,7 +2,6 @@
 
 import contextlib
 import shutil
-from unittest import mock
 
 import pytest
 
@@ -108,7 +107,7 @@ def tries(store, version):
     """What a home does with its lake, each as a function."""
     yield "gc", store.collect_garbage
     yield "verify", lambda: [store.lake.verify("towns", key) for key in store.lake.keys("towns")]
-    yield "refuse", lambda: version.refuse(mock.Mock())
+    yield "refuse", lambda: version.note_damage()
     yield "miss", lambda: [store.lake.miss("towns", key, version.version) for key in ("north", "west")]
     yield "write", lambda: write(store, people=5)
     yield "write another", lambda: write(store, "west")
