@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.fact_queries.design import TEMPLAMA, Design
 from tempkb.benchmarks.fact_queries.subjects import split_subjects
-from tempkb.store.drafts import Exclusion
+from tempkb.filtering import LeftOut
 
 # As in the released code: a date is year * 10000 + month * 100 + day, with 0 for unknown parts.
 _NO_START, _NO_END = 0, 21_000_000
@@ -103,7 +103,7 @@ def _filled(day: int | None, year: int, month: int, number: int) -> date:
     return date(year, month, min(number, monthrange(year, month)[1]))
 
 
-def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benchmark: str) -> list[Exclusion]:
+def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benchmark: str) -> LeftOut:
     """Make the tables `spells` and `subjects` by the released rules, from the tables `usable` and `named`."""
     facts = _read_facts(connection)
     popular: dict[str, int] = dict(connection.execute("SELECT entity_id, n_statements FROM named").fetchall())
@@ -136,7 +136,7 @@ def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benc
         JOIN named AS n ON n.entity_id = r.object_id
         """
     )
-    return [Exclusion("has one row, or is not among the most popular", _n_subjects(facts) - len(chosen), "")]
+    return LeftOut.of([("has one row, or is not among the most popular", _n_subjects(facts) - len(chosen), "")])
 
 
 _SUBJECTS = pa.schema(
