@@ -110,11 +110,13 @@ class ReleaseWork:
         """Write a partition of the release, with what was read, the design, and counts of what was left out.
 
         Args:
-            rows: a table, or tables or batches in key order.
+            rows: in key order: a table, tables or batches, or a list of rows by the names of columns.
             left_out: read after the last of the rows, with which it may be counted.
         """
         began = time.monotonic()
         counted = (Exclusion(*row) for row in (left_out or LeftOut()).rows())
+        if isinstance(rows, list):
+            rows = pa.Table.from_pylist(rows, table.schema)
         tables = [rows] if isinstance(rows, pa.Table) else rows
         version = self.store.write(table, key, tables, self.provenance(), counted, self.folder)
         self.fresh.add(key)

@@ -12,8 +12,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-import pyarrow as pa
-
 from tempkb.benchmarks.ecbd.articles import Sighting
 from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.design import Design
@@ -239,7 +237,7 @@ class _Builder:
             "n_parsed": chunker.n_parsed,
             "design": json.dumps(design.to_json(), sort_keys=True),
         }
-        self.work.write(ECBD_RELEASES, release.name, pa.Table.from_pylist([row], ECBD_RELEASES.schema))
+        self.work.write(ECBD_RELEASES, release.name, [row])
 
 
 def _is_definition(sentences: list[str]) -> bool:

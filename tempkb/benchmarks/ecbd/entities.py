@@ -7,6 +7,7 @@ import duckdb
 from tempkb.benchmarks.ecbd.categories import MISC, categorise, class_labels
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.popular import RANKED
+from tempkb.benchmarks.temp_tables import make_table
 from tempkb.errors import DesignError
 from tempkb.filtering import LeftOut
 from tempkb.wikitext.list_titles import list_title_pattern
@@ -102,9 +103,7 @@ def _know_nothing(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _name_classes(connection: duckdb.DuckDBPyConnection) -> None:
     """The classes of each item, with their labels from Wikidata or from `categories.toml`."""
-    rows = list(class_labels().items())
-    connection.execute("CREATE OR REPLACE TEMP TABLE class_labels (class_id VARCHAR, label VARCHAR)")
-    connection.executemany("INSERT INTO class_labels VALUES (?, ?)", rows)
+    make_table(connection, "class_labels", "class_id VARCHAR, label VARCHAR", list(class_labels().items()))
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE named_classes AS
@@ -176,21 +175,14 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
 
 def _make_windows(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """The windows of all origins in the study. Others need none, and Python cannot represent some of their dates."""
-    connection.execute(
-        """
-        CREATE OR REPLACE TEMP TABLE origin_windows (
-            origin_from DATE, origin_to DATE, origin_window VARCHAR, origin_granularity VARCHAR
-        )
-        """
-    )
     spans = connection.execute(
         "SELECT DISTINCT origin_from, origin_to FROM dated WHERE origin_from >= $first AND origin_to <= $end",
         {"first": design.first, "end": design.end},
     ).fetchall()
     windows = ((*span, origin_window(span[0], span[1], design.origin_granularity)) for span in spans)
     rows = [(first, end, window[0], str(window[1])) for first, end, window in windows if window]
-    if rows:
-        connection.executemany("INSERT INTO origin_windows VALUES (?, ?, ?, ?)", rows)
+    columns = "origin_from DATE, origin_to DATE, origin_window VARCHAR, origin_granularity VARCHAR"
+    make_table(connection, "origin_windows", columns, rows)
 
 
 _CHOSEN = """

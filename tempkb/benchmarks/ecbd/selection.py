@@ -7,6 +7,7 @@ from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.random_definitions import Item, choose_definitions
 from tempkb.benchmarks.ecbd.splits import split_entities
 from tempkb.benchmarks.ecbd.staging import staged
+from tempkb.benchmarks.temp_tables import make_table
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.filtering import LeftOut
 
@@ -32,9 +33,8 @@ def _split(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
         """
     ).fetchall()
     splits = split_entities(entities, design.dev_share, design.seed)
-    rows = [{"page_id": page, "stratum": stratum, "split": splits[page]} for page, stratum in entities]
-    schema = pa.schema([("page_id", pa.int64()), ("stratum", pa.string()), ("split", pa.string())])
-    connection.register("splits", pa.Table.from_pylist(rows, schema))
+    rows = [(page, stratum, splits[page]) for page, stratum in entities]
+    make_table(connection, "splits", "page_id BIGINT, stratum VARCHAR, split VARCHAR", rows)
 
 
 def _cap(connection: duckdb.DuckDBPyConnection, design: Design, left_out: LeftOut) -> None:

@@ -7,7 +7,6 @@ import json
 from datetime import date
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.benchmarks.fact_queries.design import Design
 from tempkb.benchmarks.fact_queries.queries import make_queries, partition_of
@@ -83,7 +82,7 @@ def build_spells(work: ReleaseWork) -> None:
         "dump_date": dump_date,
         "design": json.dumps(design.to_json(), sort_keys=True),
     }
-    work.write(FACT_RELEASES, release.name, pa.Table.from_pylist([row], FACT_RELEASES.schema))
+    work.write(FACT_RELEASES, release.name, [row])
 
 
 def build_queries(table: Table, work: ReleaseWork) -> None:

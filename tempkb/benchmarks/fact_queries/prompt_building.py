@@ -4,9 +4,8 @@ Texts and ids are made once for each different text: a query and the name of an 
 The prompts of a window are then a join in DuckDB.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -23,6 +22,7 @@ from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.register import release_versions
+from tempkb.benchmarks.temp_tables import make_table
 from tempkb.benchmarks.work import ReleaseWork, working
 from tempkb.filtering import LeftOut
 from tempkb.store.quoting import literal
@@ -124,7 +124,7 @@ class _Builder:
         work.read(FACT_SPELLS, self.release.name, "spells")
         work.read(FACT_SUBJECTS, self.release.name, "subjects")
         self._make_forms()
-        self._make("before", [], _BEFORE)
+        make_table(self.connection, "before", _BEFORE, [])
         self.connection.execute(
             "CREATE TEMP TABLE names AS SELECT object_id, min(object_label) AS label, "
             "coalesce(min(object_aliases), []) AS aliases FROM spells GROUP BY object_id"
@@ -187,9 +187,9 @@ class _Builder:
             )
             for one, number in numbered.items()
         ]
-        self._make("forms", rows, _FORMS)
-        self._make("texts", texts, _TEXTS)
-        self._make("wordings", wordings, _WORDINGS)
+        make_table(self.connection, "forms", _FORMS, rows)
+        make_table(self.connection, "texts", _TEXTS, texts)
+        make_table(self.connection, "wordings", _WORDINGS, wordings)
 
     def _choose_dates(self) -> None:
         """Make `dates`: for some spells a window in which the object certainly holds, and some in which it cannot.
@@ -200,7 +200,7 @@ class _Builder:
         rows = [
             (one.start, one.end, one.label, date_in_words(design.granularity, one.label)) for one in design.windows()
         ]
-        self._make("windows", rows, _WINDOWS)
+        make_table(self.connection, "windows", _WINDOWS, rows)
         self.connection.execute(_DATES, {"seed": str(design.seed), "most": MOST_SPELLS})
 
     def _find_pairs(self, window: Window, work: ReleaseWork) -> LeftOut:
@@ -208,11 +208,11 @@ class _Builder:
         if self._changes is None:
             gone = self.connection.execute(_GONE).fetchall()
             successors = one_to_one(self.connection.execute(_MAY_SUCCEED).fetchall())
-            self._make("pairs", [(*one, successors.get(one)) for one in gone], _PAIRS)
+            make_table(self.connection, "pairs", _PAIRS, [(*one, successors.get(one)) for one in gone])
             work.note(*self._before)
         elif window == self.release.design.windows()[0]:
             # There is no window before it, and so there are no changes.
-            self._make("pairs", [], _PAIRS)
+            make_table(self.connection, "pairs", _PAIRS, [])
         else:
             work.read(self._changes, partition_of(self.release.name, window), "changes")
             self.connection.execute(_PAIRS_OF_CHANGES)
@@ -234,7 +234,7 @@ class _Builder:
             for one in drawn
             for control, stands_for in ((one.drawn.old, one.change.old), (one.drawn.new, one.change.new))
         ]
-        self._make("controls", rows, _CONTROLS)
+        make_table(self.connection, "controls", _CONTROLS, rows)
         self.connection.execute(_ASKED_CONTROLS)
         return len(drawn)
 
@@ -252,13 +252,6 @@ class _Builder:
 
     def _counted(self, query: str) -> LeftOut:
         return LeftOut.of(self.connection.execute(query).fetchall())
-
-    def _make(self, name: str, rows: Sequence[tuple[Any, ...]], schema: Mapping[str, pa.DataType]) -> None:
-        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-        arrays = [pa.array(values, kind) for values, kind in zip(columns, schema.values(), strict=True)]
-        self._register("made", pa.Table.from_arrays(arrays, names=list(schema)))
-        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM made")
-        self.connection.unregister("made")
 
     def _register(self, name: str, rows: pa.Table) -> None:
         self.connection.unregister(name)
@@ -289,37 +282,13 @@ def _with_ids(texts: pa.Table) -> pa.Table:
     return texts.append_column("prompt_id", pa.array(list(ids), pa.string()))
 
 
-_FORMS = {
-    "subject_id": pa.string(),
-    "relation": pa.string(),
-    "template_no": pa.int16(),
-    "variant": pa.string(),
-    "text_no": pa.int32(),
-}
-_TEXTS = {"text_no": pa.int32(), "left_context": pa.string(), "right_context": pa.string()}
-_WORDINGS = {
-    "relation": pa.string(),
-    "template_no": pa.int16(),
-    "has_noun": pa.bool_(),
-    "begins_with_object": pa.bool_(),
-    "has_other": pa.bool_(),
-}
-_BEFORE = {
-    "subject_id": pa.string(),
-    "relation": pa.string(),
-    "object_id": pa.string(),
-    "place": pa.int64(),
-    "age_days": pa.int32(),
-}
-_PAIRS = {"subject_id": pa.string(), "relation": pa.string(), "old_id": pa.string(), "new_id": pa.string()}
-_CONTROLS = {
-    "subject_id": pa.string(),
-    "relation": pa.string(),
-    "object_id": pa.string(),
-    "label": pa.string(),
-    "stands_for_id": pa.string(),
-}
-_WINDOWS = {"first_day": pa.date32(), "end_day": pa.date32(), "label": pa.string(), "prefix": pa.string()}
+_FORMS = "subject_id VARCHAR, relation VARCHAR, template_no SMALLINT, variant VARCHAR, text_no INTEGER"
+_TEXTS = "text_no INTEGER, left_context VARCHAR, right_context VARCHAR"
+_WORDINGS = "relation VARCHAR, template_no SMALLINT, has_noun BOOLEAN, begins_with_object BOOLEAN, has_other BOOLEAN"
+_BEFORE = "subject_id VARCHAR, relation VARCHAR, object_id VARCHAR, place BIGINT, age_days INTEGER"
+_PAIRS = "subject_id VARCHAR, relation VARCHAR, old_id VARCHAR, new_id VARCHAR"
+_CONTROLS = "subject_id VARCHAR, relation VARCHAR, object_id VARCHAR, label VARCHAR, stands_for_id VARCHAR"
+_WINDOWS = "first_day DATE, end_day DATE, label VARCHAR, prefix VARCHAR"
 _SPELL = "subject_id, relation, object_id, spell_no"
 _BY_CHANCE = f"md5(concat_ws(' ', $seed, {_SPELL}, w.first_day))"
 # The days of a spell are the first on which it may hold and the first on which it can no longer, so its dates are as

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import duckdb
 
 from tempkb.benchmarks.fact_queries.design import ANY_RELATION, Design
+from tempkb.benchmarks.temp_tables import make_table
 from tempkb.errors import DesignError
 from tempkb.filtering import LeftOut
 from tempkb.store.quoting import literal
@@ -20,11 +21,8 @@ NO_WORDING = "relation without a wording in the language"
 
 def use_templates(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make the table `templates`: relation, template_no, wording."""
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE templates (relation VARCHAR, template_no SMALLINT, wording VARCHAR)"
-    )
     rows = [(one.relation, number, one.wording) for one, number in design.numbered_templates().items()]
-    connection.executemany("INSERT INTO templates VALUES (?, ?, ?)", rows)
+    make_table(connection, "templates", "relation VARCHAR, template_no SMALLINT, wording VARCHAR", rows)
 
 
 def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None:

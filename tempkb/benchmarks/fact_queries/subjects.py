@@ -1,10 +1,10 @@
 """Chooses the subjects of a release: the most popular ones with several objects, with unambiguous names."""
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.fact_queries.design import SPLITS, Design
+from tempkb.benchmarks.temp_tables import make_table
 from tempkb.filtering import LeftOut
 
 _POPULARITY = {"statements": "n_statements", "site_links": "n_site_links", "inlinks": "coalesce(n_inlinks, 0)"}
@@ -69,12 +69,8 @@ def choose_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> Le
 def split_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make the table `subjects` from `chosen`, with the split of each, which depends only on seed and subject."""
     found = connection.execute("SELECT DISTINCT subject_id FROM chosen ORDER BY subject_id").fetchall()
-    connection.execute("CREATE OR REPLACE TEMP TABLE splits (subject_id VARCHAR, split VARCHAR)")
     rows = [(subject, split_of(design, subject)) for (subject,) in found]
-    if rows:
-        connection.register("drawn", pa.table({"subject_id": [r[0] for r in rows], "split": [r[1] for r in rows]}))
-        connection.execute("INSERT INTO splits FROM drawn")
-        connection.unregister("drawn")
+    make_table(connection, "splits", "subject_id VARCHAR, split VARCHAR", rows)
     connection.execute("CREATE OR REPLACE TEMP TABLE subjects AS FROM chosen JOIN splits USING (subject_id)")
 
 

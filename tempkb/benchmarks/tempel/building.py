@@ -11,7 +11,6 @@ from datetime import date
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
@@ -96,9 +95,9 @@ class _Builder:
         if all(self._is_built(cut) for cut in cuts):
             self.work.log(f"{self.release.name}: its {len(cuts)} base snapshots are built already")
             return
-        redirects = self._redirects(cuts) if self.design.rules == "paper" else []
+        self._find_redirects(cuts)
         for cut in cuts:
-            self._judge(cut, redirects)
+            self._judge(cut)
         plan = make_plan(self._over_kept(cuts), self.design)
         self._refuse_nothing(plan)
         for cut in cuts:
@@ -141,8 +140,8 @@ class _Builder:
             return
         # The frozen plan includes earlier extensions, so that surfaces stay in the subsets where these put them.
         frozen = read_plan(self._work_of(cut), self.release.cuts[: self.release.cuts.index(cut)])
-        redirects = self._redirects([*self.design.snapshots, cut]) if self.design.rules == "paper" else []
-        self._judge(cut, redirects)
+        self._find_redirects([*self.design.snapshots, cut])
+        self._judge(cut)
         reasons = self._reasons(cut, frozen)
         plan = extend_plan(self._over_kept([cut]), self.design, frozen, cut, self.release.before(cut), reasons)
         lacking, where = shortfall_of(plan, frozen, self.design, cut)
@@ -182,6 +181,7 @@ class _Builder:
             "SELECT cut, filter, applied, n_surfaces, n_mentions FROM filters"
         ).fetchall():
             filters.setdefault(cut, []).append(tuple(counts))
+        dump_ids = self.connection.execute("SELECT DISTINCT dump_id FROM snapshots ORDER BY dump_id").fetchall()
         plan = read_plan(work, cuts)
         lacking = max(shortfall_of(plan, plan, self.design, cut)[0] for cut in cuts)
         row = {
@@ -192,7 +192,7 @@ class _Builder:
             "granularity": str(self.store.home.settings.granularity),
             "cuts": list(cuts),
             "n_base_cuts": len(self.design.snapshots),
-            "dump_ids": self._column("SELECT DISTINCT dump_id FROM snapshots ORDER BY dump_id"),
+            "dump_ids": [one for (one,) in dump_ids],
             "design": json.dumps(self.design.to_json(), sort_keys=True),
             "is_equal": lacking == 0 and is_level(plan, cuts),
             "shortfall": lacking,
@@ -201,8 +201,8 @@ class _Builder:
             figures_of(self.connection, self.wiki, release.name, cuts, filters),
             key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key),
         )
-        work.write(TEMPEL_STATISTICS, release.name, pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema))
-        work.write(TEMPEL_RELEASES, release.name, pa.Table.from_pylist([row], TEMPEL_RELEASES.schema))
+        work.write(TEMPEL_STATISTICS, release.name, figures)
+        work.write(TEMPEL_RELEASES, release.name, [row])
 
     def restore_filters(self) -> None:
         """Write `tempel_filters` of cuts again from the release's statistics, if it was lost to damage."""
@@ -229,11 +229,11 @@ class _Builder:
     def _windows(self, cuts: Sequence[date]) -> list[str]:
         return [window_ending(cut, self.store.home.settings.granularity).key for cut in cuts]
 
-    def _judge(self, cut: date, redirects: Sequence[int]) -> None:
+    def _judge(self, cut: date) -> None:
         """Apply the filters at a cut, count what they drop, and write what they keep to a file."""
         connection = self._over_cut(cut)
         use_mentions(connection, self.design)
-        judge(connection, self.design, redirects)
+        judge(connection, self.design)
         self.filters[cut] = filter_counts(connection, self.design)
         self.left[cut] = left_by_filters(connection, self.design)
         path = self.work.folder / f"kept-{cut}.parquet"
@@ -265,11 +265,10 @@ class _Builder:
         names = ("filter", "applied", "n_surfaces", "n_mentions")
         about = {"wiki": self.wiki, "release": self.release.name, "cut": cut}
         rows = [about | dict(zip(names, one, strict=True)) for one in sorted(counts)]
-        self._write(TEMPEL_FILTERS, cut, pa.Table.from_pylist(rows, TEMPEL_FILTERS.schema))
+        self._write(TEMPEL_FILTERS, cut, rows)
 
     def _write_plan(self, cut: date, plan: Plan) -> None:
-        rows = plan_rows(plan, cut, self.release.name, self.wiki)
-        self._write(TEMPEL_PLANS, cut, pa.Table.from_pylist(list(rows), TEMPEL_PLANS.schema))
+        self._write(TEMPEL_PLANS, cut, plan_rows(plan, cut, self.release.name, self.wiki))
 
     def _write(self, table: Table, cut: date, rows: Iterable[Any], left_out: LeftOut | None = None) -> None:
         self._work_of(cut).write(table, partition_of(self.release.name, cut), rows, left_out)
@@ -296,10 +295,13 @@ class _Builder:
         ).fetchall()
         return {page: reason for page, reason in rows if reason is not None}
 
-    def _redirects(self, cuts: Sequence[date]) -> list[int]:
-        """The pages that were redirects at any of the cuts; the paper's code drops them at all cuts."""
-        self.work.read(STABLE_SNAPSHOTS, self._windows(cuts), "snapshots")
-        return self._column("SELECT DISTINCT page_id FROM snapshots WHERE redirect_title IS NOT NULL ORDER BY page_id")
+    def _find_redirects(self, cuts: Sequence[date]) -> None:
+        """Make `redirect_pages(page_id)`: what was a redirect at any of the cuts; the paper's code drops it at all."""
+        self.work.read(STABLE_SNAPSHOTS, self._windows(cuts) if self.design.rules == "paper" else [], "snapshots")
+        self.connection.execute(
+            "CREATE OR REPLACE TEMP TABLE redirect_pages AS SELECT DISTINCT page_id FROM snapshots "
+            "WHERE redirect_title IS NOT NULL"
+        )
 
     def _over_cut(self, cut: date) -> duckdb.DuckDBPyConnection:
         """Make views over the tables of a cut, and over the texts of all quarters with its winners."""
@@ -316,9 +318,6 @@ class _Builder:
         """Make the view `kept` over what the filters kept at some cuts."""
         view_files(self.connection, "kept", [self.work.folder / f"kept-{cut}.parquet" for cut in cuts])
         return self.connection
-
-    def _column(self, query: str) -> list[Any]:
-        return [value for (value,) in self.connection.execute(query).fetchall()]
 
 
 def is_level(plan: Plan, cuts: Sequence[date]) -> bool:

@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.temp_tables import make_table
 from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS, Design
 from tempkb.benchmarks.tempel.planning import Plan, Split, Surface, count_usable, new_pages, split_entity, surfaces_of
 from tempkb.benchmarks.tempel.quotas import equalise, fill_to
@@ -117,10 +118,7 @@ def balanced_mentions(
     quotas = [
         (page, subset, n) for (_, subset), by_cut in plan.planned.items() for page, n in by_cut.get(cut, {}).items()
     ]
-    columns = list(zip(*quotas, strict=True)) or [(), (), ()]
-    kinds = {"target_page_id": pa.int64(), "subset": pa.string(), "n": pa.int64()}
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
-    connection.register("quota", pa.table(dict(zip(kinds, arrays, strict=True))))
+    make_table(connection, "quota", "target_page_id BIGINT, subset VARCHAR, n BIGINT", quotas)
     return connection.sql(
         f"""
         SELECT m.* REPLACE ({literal(release)} AS release, quota.n AS nr_mens_extracted)

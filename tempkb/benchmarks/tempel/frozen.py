@@ -1,6 +1,6 @@
 """Writes a plan as rows of `tempel_plans`, and reads it back when the release is extended."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 
 from tempkb.benchmarks.register import partition_of
@@ -10,8 +10,8 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_PLANS
 from tempkb.benchmarks.work import ReleaseWork
 
 
-def plan_rows(plan: Plan, cut: date, release: str, wiki: str) -> Iterator[dict[str, object]]:
-    """Yield the rows of `tempel_plans` for a cut, in key order."""
+def plan_rows(plan: Plan, cut: date, release: str, wiki: str) -> list[dict[str, object]]:
+    """Return the rows of `tempel_plans` for a cut, in key order."""
     by_key = {}
     for (category, subset), quotas in plan.available.items():
         for page, n in quotas.get(cut, {}).items():
@@ -29,7 +29,7 @@ def plan_rows(plan: Plan, cut: date, release: str, wiki: str) -> Iterator[dict[s
                 "n_planned": planned,
                 "left_out_because": plan.left_out.get((cut, page)),
             }
-    yield from sorted(by_key.values(), key=lambda row: (row["page_id"], str(row["subset"])))
+    return sorted(by_key.values(), key=lambda row: (row["page_id"], str(row["subset"])))
 
 
 def read_plan(work: ReleaseWork, cuts: Sequence[date], of: str = "") -> Plan:

@@ -8,7 +8,6 @@ from datetime import date
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.releases import Release
@@ -74,7 +73,7 @@ def write_new_entities(work: ReleaseWork, cut: date) -> None:
     is_english = language_of_wiki(store.home.settings) == "en"
     found = origins(dict(_texts_of_new(connection)), _texts_before(connection)) if before else {}
     rows = [_row(row, cut, found.get(row["page_id"]), is_english=is_english) for row in _known(connection)]
-    work.write(TEMPEL_NEW_ENTITIES, partition, pa.Table.from_pylist(rows, TEMPEL_NEW_ENTITIES.schema))
+    work.write(TEMPEL_NEW_ENTITIES, partition, rows)
 
 
 def _window_before(store: Store, release: Release, cut: date) -> list[str]:

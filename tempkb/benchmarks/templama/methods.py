@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import pyarrow as pa
-
 from tempkb.benchmarks.fact_queries.card import card_of
 from tempkb.benchmarks.fact_queries.design import TEMPLAMA
 from tempkb.benchmarks.fact_queries.exporting import configs_of, write_files
@@ -49,8 +47,7 @@ def _future_partition(release: Release) -> str:
 def _write_future_queries(work: ReleaseWork) -> None:
     if not work.stands(FUTURE_RELATION_QUERIES, work.release.name):
         rows = future_relation_rows(work.store.home.wiki or "", work.release.name)
-        table = pa.Table.from_pylist(rows, FUTURE_RELATION_QUERIES.schema)
-        work.write(FUTURE_RELATION_QUERIES, work.release.name, table)
+        work.write(FUTURE_RELATION_QUERIES, work.release.name, rows)
 
 
 def _write_future_prompts(work: ReleaseWork) -> None:

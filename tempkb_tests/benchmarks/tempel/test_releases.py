@@ -123,7 +123,8 @@ def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
     release = create(store.home, TEMPEL, "tempkb", make_design("tempkb", CUTS, changes), "r")
     with working(store, release) as work:
         builder = building._Builder(work)
-        builder._judge(CUTS[0], [])
+        builder._find_redirects([])
+        builder._judge(CUTS[0])
         builder._over_kept([CUTS[0]])
         kept = work.connection.execute("SELECT surface, title, men_prior, rank_in_surface FROM kept").fetchall()
     assert ("the beacon", "South Beacon", 0.375, 2) in kept
@@ -360,7 +361,7 @@ def test_what_cannot_be_extended_or_balanced_is_refused(released):
             "the home's windows begin on 2021-01-01 .first_window., so only later snapshots can be built",
         ),
     ]:
-        with pytest.raises(ContractError, match=f"stable_snapshots of .* is not built, .*; {why}"):
+        with pytest.raises(ContractError, match=f"mentions of .* is not built, .*; {why}"):
             make_release(name="other", cuts=tuple(sorted((*CUTS, cut))))
     with pytest.raises(DesignError, match="stable_interval: the design says 86400 seconds"):
         make_release(name="short", stable_interval="86400")
