@@ -115,7 +115,8 @@ SHARED_BY_BENCHMARKS = {
     "samples",
     "source_files",
     "sources",
-    "withdrawal",
+    "temp_tables",
+    "work",
     "fact_queries",
 }
 

@@ -101,10 +101,7 @@ class ReleaseWork:
     def stands(self, table: Table, key: str) -> bool:
         """Return whether a partition of the release is there, and made from the release's tables as they are now."""
         version = self.held(table, key)
-        return version is not None and all(
-            (now := self.held(source, place)) is not None and now.version == made_from
-            for source, place, made_from in self._own_sources(version)
-        )
+        return version is not None and all(self._is_present(*one) for one in version.inputs.items())
 
     def write(self, table: Table, key: str, rows: Iterable[Any], left_out: LeftOut | None = None) -> Version:
         """Write a partition of the release, with what was read, the design, and counts of what was left out.
@@ -128,12 +125,14 @@ class ReleaseWork:
         inputs = {**with_files(self.store, self._sources), **files}
         return Provenance(inputs, {**self.release.design.to_json(), **self.settings})
 
-    def _own_sources(self, version: Version) -> Iterator[tuple[Table, str, str]]:
-        for name, made_from in version.inputs.items():
-            table, _, place = name.partition(" ")
-            source = self.store.tables.get(table)
-            if source is not None and keys_of_release([place], source, self.release.name):
-                yield source, place, made_from
+    def _is_present(self, name: str, made_from: str) -> bool:
+        """Is an input the present version of a table of the release, or of none?"""
+        table, _, key = name.partition(" ")
+        source = self.store.tables.get(table)
+        if source is None or not keys_of_release([key], source, self.release.name):
+            return True
+        now = self.held(source, key)
+        return now is not None and now.version == made_from
 
     def _how_to_build(self, table: Table, key: str) -> str:
         if table.partitioned_by == "window":
