@@ -16,6 +16,8 @@ def make_table(connection: duckdb.DuckDBPyConnection, name: str, columns: str, r
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
     if rows:
         arrays = [pa.array(values) for values in zip(*rows, strict=True)]
-        connection.register("made", pa.Table.from_arrays(arrays, names=[f"column_{at}" for at in range(len(arrays))]))
-        connection.execute(f"INSERT INTO {name} FROM made")
-        connection.unregister("made")
+        connection.register(
+            "rows_given", pa.Table.from_arrays(arrays, names=[f"column_{at}" for at in range(len(arrays))])
+        )
+        connection.execute(f"INSERT INTO {name} FROM rows_given")
+        connection.unregister("rows_given")
