@@ -6,8 +6,9 @@ So a new filter is one function and its place in one chain.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -50,6 +51,14 @@ class LeftOut:
     max_examples: int = 1
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *counts: Iterable[tuple[str, int, str | None]]) -> "LeftOut":
+        """Return what was counted elsewhere, as (reason, how many, an example)."""
+        found = cls()
+        for reason, n, example in chain.from_iterable(counts):
+            found.add(reason, example or "", n)
+        return found
 
     def add(self, reason: str, example: str = "", n: int = 1) -> None:
         """Count something that is not kept; a count of zero changes nothing, and an empty example is not kept."""

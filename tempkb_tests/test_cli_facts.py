@@ -102,7 +102,7 @@ def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
     [
         (
             ["release", "templama", "2019-01-01..2020-01-01", "--dump-id", "wikidatawiki-19990101"],
-            "facts of wikidatawiki-19990101 is not built; built: wikidatawiki-",
+            "facts of wikidatawiki-19990101 is not built, was lost to damage, or is older than its sources; build it first: ",
         ),
         (["release", "extend", "quarters", "2022-01-01"], "is one of DynamicTempLAMA; expected one of TempEL"),
         (["build", "--day", "2021-01-01"], "tells the day of files of Wikidata's entities; name them with --dump"),

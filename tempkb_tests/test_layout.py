@@ -116,6 +116,8 @@ SHARED_BY_BENCHMARKS = {
     "samples",
     "source_files",
     "sources",
+    "temp_tables",
+    "work",
     "fact_queries",
 }
 

@@ -21,6 +21,7 @@ from tempkb.benchmarks.register import (
     release_versions,
 )
 from tempkb.benchmarks.releases import AnyRelease, keep
+from tempkb.benchmarks.work import working
 from tempkb.errors import DesignError, TempkbError
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
@@ -53,7 +54,7 @@ def build_step(store: Store, methods: Methods, step: Step, release: AnyRelease, 
     with _whole_or_as_listed(store, release.name):
         if is_whole(store, methods, release):
             return Built()
-        built = step.run(store, release, log, {})
+        built = _run(store, step, release, log, {})
         require(store, step.promises, release.name, fresh=built.fresh)
         places = methods.partitions(release)
         # Only the last step: the promises of those behind an earlier one may not have been checked, although a run that
@@ -68,10 +69,20 @@ def build_step(store: Store, methods: Methods, step: Step, release: AnyRelease, 
 def measure(store: Store, step: Step, release: AnyRelease, log: Log, options: Options) -> Built:
     """Add a measurement's table to a release, and to its list if it is built."""
     with _whole_or_as_listed(store, release.name):
-        built = step.run(store, release, log, options)
+        built = _run(store, step, release, log, options)
         if is_built(store.home, release.name):
             mark_built(store, release.name)
     return built
+
+
+def _run(store: Store, step: Step, release: AnyRelease, log: Log, options: Options) -> Built:
+    listed = entry_if_any(store.home, release.name).versions
+    there = [one for versions in versions_of(store, step, release).values() for one in versions]
+    with working(store, release, log, options) as work:
+        # A run that was killed may have left them, and nobody has checked them.
+        work.fresh.update(one.partition for one in there if (one.table, one.partition) not in listed)
+        step.run(work)
+    return Built(work.warnings, work.fresh)
 
 
 def is_whole(store: Store, methods: Methods, release: AnyRelease) -> bool:

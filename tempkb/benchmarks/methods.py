@@ -13,6 +13,7 @@ from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import Config
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import AnyRelease, Design
+from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Shows
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -59,14 +60,14 @@ class Step:
     """A step of building a release. If it fails, nothing that it wrote of the release is kept.
 
     Attributes:
-        run: writes what is missing of them; its last argument has the options of a measurement, and is otherwise empty.
+        run: writes what is missing of them.
         promises: the promises of its rows; of a release that breaks one nothing is kept.
         shows: returns the metadata of the tables for the UI, by table and label, from their versions.
     """
 
     name: str
     makes: tuple[Made, ...]
-    run: Callable[[Store, Any, Log, Options], Built]
+    run: Callable[[ReleaseWork], None]
     promises: tuple[Promise, ...] = ()
     shows: Callable[[Store, Any, Versions], Shows] = _nothing
 

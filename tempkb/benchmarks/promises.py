@@ -4,7 +4,7 @@ Only the rows of the given releases are checked, so that a fault of one release 
 not fail the run of another.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,49 +41,33 @@ class Promise(promises.Promise):
 
 
 def broken(
-    store: Store,
-    promise: Promise,
-    releases: Sequence[str],
-    only: Collection[str] | None = None,
+    store: Store, promise: Promise, releases: Iterable[str], only: Collection[str] | None = None
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of some releases that break a promise.
+    """Return the rows of some releases that break a promise, release by release.
 
     Args:
         releases: names of the releases whose rows are checked; tables without releases are read completely.
         only: the partitions of these releases that are checked; None for all.
     """
-    if promise.sample is None:
-        return _broken(store, promise, releases, only)
-    # The part that is checked differs from release to release.
-    return [row for name in releases for row in _broken(store, promise, [name], only)]
+    return [row for name in releases for row in _broken(store, promise, name, only)]
 
 
-def _broken(
-    store: Store,
-    promise: Promise,
-    releases: Sequence[str],
-    only: Collection[str] | None,
-) -> list[tuple[Any, ...]]:
-    sample = promise.sample_of(store, releases[0]) if promise.sample else None
+def _broken(store: Store, promise: Promise, release: str, only: Collection[str] | None) -> list[tuple[Any, ...]]:
+    sample = promise.sample_of(store, release)
 
     def versions(table: Table) -> list[Version]:
         if table.family is not Family.RELEASE:
             return store.lake.versions(table.name)
-        found = [one for name in releases for one in release_versions(store, table, name)]
+        found = release_versions(store, table, release)
         if sample and sample.windows is not None and table.partitioned_by != "release":
-            found = [one for one in found if one.partition.removeprefix(f"{releases[0]}.") in sample.windows]
+            found = [one for one in found if one.partition.removeprefix(f"{release}.") in sample.windows]
         return [one for one in found if only is None or one.partition in only]
 
     narrowed = sample.narrowed if sample else {}
     return promises.broken(store, promise.query, promise.tables, versions, promise.prepare, narrowed)
 
 
-def require(
-    store: Store,
-    declared: Iterable[Promise],
-    release: str,
-    fresh: Collection[str] | None = None,
-) -> None:
+def require(store: Store, declared: Iterable[Promise], release: str, fresh: Collection[str] | None = None) -> None:
     """Refuse a release that breaks a promise; warnings are left to the asset checks.
 
     Args:

@@ -1,4 +1,4 @@
-"""What steps that make prompts share: which prompts are out of date, the promise of their ids, what the UI shows."""
+"""What steps that make prompts share: the promise of their ids, and what the UI shows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,6 @@ from tempkb.prompts import Prompt
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.store.versions import Version
 
 _CELL = 200
 _MOST_IDS = 20_000
@@ -23,22 +22,6 @@ _OTHER_IDS = f"""
         FROM prompts ORDER BY hash(left_context, target, right_context), item_id LIMIT {_MOST_IDS}
     ) WHERE prompt_id <> id_of(left_context, target, right_context)
 """
-
-
-def are_current(store: Store, prompts: Version | None) -> bool:
-    """Return whether prompts are there, and were made from the present versions of what they were made from.
-
-    A damaged table of a release that is built again may have other rows, if its own sources have changed; the prompts
-    that follow from it are then made again as well.
-    """
-    if prompts is None:
-        return False
-    for name, made_from in prompts.inputs.items():
-        table, _, partition = name.partition(" ")
-        now = store.lake.current(table, partition)
-        if now is None or now.version != made_from:
-            return False
-    return True
 
 
 def ids_of_texts(prompts: Table, sample: Callable[[Store, Table, str], Sample | None]) -> Promise:

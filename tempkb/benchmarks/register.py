@@ -15,6 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from tempkb.engine.steps import lacking_source
 from tempkb.errors import ContractError, DesignError, StoredDamageError
 from tempkb.settings import Home
 from tempkb.store.files import read_summed, write_summed
@@ -318,12 +319,13 @@ def need_version(store: Store, table: Table, name: str, cut: date) -> Version:
     version = release_version(store, table, name, partition)
     if version is not None:
         return version
-    is_lost = (table.name, partition) in entry_if_any(store.home, name).versions
-    what = "was lost to damage; build it again" if is_lost else "is not built; build it"
-    why = f"{what}: tempkb release finish {name}"
     if is_at_work(store.home, name) or not is_registered(store.home, name):
-        why = "was removed meanwhile, or is being removed or built; wait for that, then type the same again"
-    raise ContractError(f"{table.name} of {name} at {cut} {why}")
+        raise ContractError(
+            f"{table.name} of {name} at {cut} was removed meanwhile, or is being removed or built; wait for that, then "
+            "type the same again"
+        )
+    how = f"build it first: {to_build_again(table, partition)}"
+    raise lacking_source(f"release {name!r}", table, [partition], how)
 
 
 def frozen_versions(store: Store) -> set[tuple[str, str, str]]:

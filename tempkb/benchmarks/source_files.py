@@ -3,7 +3,7 @@
 A manifest names such a file `<dump>/<file>`, beside the tables from which the rows were made.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection
 
 from tempkb.dumps.tables import PAGES
 from tempkb.revisions.origins import setting_of
@@ -16,15 +16,17 @@ from tempkb.wikidata.tables import TABLES as OF_WIKIDATA
 _FOLLOWED = {STABLE_SNAPSHOTS.name, PAGES.name, *(table.name for table in OF_WIKIDATA)}
 
 
-def with_files(store: Store, versions: Iterable[Version]) -> dict[str, str]:
+def with_files(store: Store, versions: Collection[Version]) -> dict[str, str]:
     """Return the inputs of a release's rows for their manifest: the tables that were read, and the files behind them.
 
     Returns:
         table and partition -> version; `<dump>/<file>` -> SHA-256; and `<dump>/` -> nothing for a dump whose files are
         not known any more, because its tables were removed or read again after a snapshot was made from them.
     """
-    tables = {f"{one.table} {one.partition}": one.version for one in versions}
-    return tables | _files_behind(store, tables)
+    found = {f"{one.table} {one.partition}": one.version for one in versions}
+    for one in versions:
+        found |= _files_behind(store, one) if one.table in _FOLLOWED else files_of(one)
+    return found
 
 
 def files_of(version: Version) -> dict[str, str]:
@@ -32,19 +34,15 @@ def files_of(version: Version) -> dict[str, str]:
     return {name: digest for name, digest in version.inputs.items() if "/" in name}
 
 
-def _files_behind(store: Store, tables: Mapping[str, str]) -> dict[str, str]:
+def _files_behind(store: Store, version: Version) -> dict[str, str]:
     found: dict[str, str] = {}
-    for place, wanted in tables.items():
-        table, _, partition = place.partition(" ")
+    dump_id = setting_of(version, "dump_id") or version.partition
+    for name, digest in version.inputs.items():
+        table, _, partition = name.partition(" ")
         if table not in _FOLLOWED:
-            continue
-        version = store.lake.current(table, partition)
-        if version is None or version.version != wanted:
+            found[f"{dump_id}/{name}"] = digest
+        elif (source := store.lake.current(table, partition)) is not None and source.version == digest:
+            found |= _files_behind(store, source)
+        else:
             found[f"{partition}/"] = ""
-            continue
-        dump_id = setting_of(version, "dump_id") or partition
-        inputs = version.inputs
-        sources = {name: digest for name, digest in inputs.items() if name.partition(" ")[0] in _FOLLOWED}
-        found |= {f"{dump_id}/{name}": digest for name, digest in inputs.items() if name not in sources}
-        found |= _files_behind(store, sources)
     return found

@@ -288,9 +288,13 @@ def _refuse_absent(look: Look, step: Step, key: str) -> None:
         wanted = one.keys(look.store, key)
         names = look.store.lake.keys(one.table.name) if wanted is None else sorted(wanted)
         if lacking := look.stale(one.table.name, names):
-            named = ", ".join(lacking[:_NAMED]) + (" and others" if len(lacking) > _NAMED else "")
             first = " && ".join(dict.fromkeys(one.command(look.store, one.table, name) for name in lacking))
-            raise ContractError(
-                f"{step.makes[0].name} {key}: {one.table.name} of {named} is not built, was lost to damage, or is "
-                f"older than its sources; build it first: {first}"
-            )
+            raise lacking_source(f"{step.makes[0].name} {key}", one.table, lacking, f"build it first: {first}")
+
+
+def lacking_source(made: str, table: Table, lacking: Sequence[str], how: str) -> ContractError:
+    """Return the refusal to make something from less than all of its sources: what is missing, and how it is made."""
+    named = ", ".join(lacking[:_NAMED]) + (" and others" if len(lacking) > _NAMED else "")
+    return ContractError(
+        f"{made}: {table.name} of {named} is not built, was lost to damage, or is older than its sources; {how}"
+    )

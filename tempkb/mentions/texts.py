@@ -8,6 +8,7 @@ from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.losses import lacking_quarters
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.store import Store
+from tempkb.store.tables import Table
 
 
 def holds_winners(store: Store, quarter: str, cut: date) -> bool:
@@ -17,6 +18,11 @@ def holds_winners(store: Store, quarter: str, cut: date) -> bool:
     """
     first = date.fromisoformat(quarter)
     return first < cut or (first == cut and store.home.settings.stability_rule == "tempel")
+
+
+def quarters_of(store: Store, cut: date, table: Table = PAGE_TEXTS) -> list[str]:
+    """Return the quarters that are built, or lost, whose revisions can win at a cut."""
+    return [quarter for quarter in store.lake.keys(table.name) if holds_winners(store, quarter, cut)]
 
 
 def require_all_texts(store: Store, cuts: Iterable[date]) -> None:

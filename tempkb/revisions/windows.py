@@ -16,15 +16,21 @@ def read_windows(store: Store) -> list[Window]:
 
 def not_built(store: Store, table: str, cut: date) -> ContractError:
     """Return the error about a table that lacks the window of a cut: how to build it, or why it cannot be built."""
+    window = window_ending(cut, store.home.settings.granularity)
+    answer = how_to_build(store, window)
+    return ContractError(f"{table} of the window {window.label}, which ends at snapshot {cut}, is not built; {answer}")
+
+
+def how_to_build(store: Store, window: Window) -> str:
+    """Return in words how a window is built, or why it cannot be built."""
     # A window that is there is not planned, and who finds it needs no dumps.
     from tempkb.revisions.plans import plan_windows
 
     first = store.home.settings.first_window
-    window = window_ending(cut, store.home.settings.granularity)
     answer = f"build it first: tempkb build --windows {window.start}..{window.end}"
     if window.start < first:
-        answer = f"the home's windows begin on {first} (first_window), so only later snapshots can be built"
-    elif window not in read_windows(store):
-        _, _, missing = plan_windows(store.home, [window])
-        answer = missing.get(window.key, answer)
-    return ContractError(f"{table} of the window {window.label}, which ends at snapshot {cut}, is not built; {answer}")
+        return f"the home's windows begin on {first} (first_window), so only later snapshots can be built"
+    if window in read_windows(store):
+        return answer
+    _, _, missing = plan_windows(store.home, [window])
+    return missing.get(window.key, answer)

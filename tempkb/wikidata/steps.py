@@ -1,15 +1,13 @@
 """The steps of the room: what is read from a Wikidata dump, once; and what later dumps say of the same windows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.steps import Brought, Log, Look, Source, Standing, Step, Work, bring
 from tempkb.engine.tasks import Task
-from tempkb.errors import ContractError
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 from tempkb.wikidata.days import PROVISIONAL_DAYS, day_of, dump_dates
 from tempkb.wikidata.tables import (
@@ -33,20 +31,6 @@ def is_read(store: Store, dump: Dump) -> bool:
         return False
     is_of_day = entities.day in ("", str(dump.date))
     return is_of_day and all(look.is_current(table.name, dump.dump_id) for table in READ.makes)
-
-
-def require_one_pass(store: Store, tables: Iterable[Table], dump_id: str) -> None:
-    """Refuse tables of a dump from different passes, which a run that ended between two tables leaves.
-
-    Raises:
-        ContractError: names the dump, and what to type.
-    """
-    look = Look(store, STEPS)
-    if not all(look.is_current(table.name, dump_id) for table in tables):
-        raise ContractError(
-            f"dump {dump_id}: its tables were read from different files or with different settings, since a run ended "
-            "between them; read it again: tempkb build"
-        )
 
 
 def _is_of_one_pass(store: Store, version: Version) -> bool:

@@ -174,6 +174,7 @@ def _way_of_vectors(n: int, folder: Path) -> dict[str, float]:
     from tempkb.benchmarks.tempel.design import make_design
     from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
     from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES
+    from tempkb.benchmarks.work import working
     from tempkb.linking import encoders
     from tempkb.linking.candidates import of_release
     from tempkb.linking.requests import LinkRequest
@@ -202,11 +203,16 @@ def _way_of_vectors(n: int, folder: Path) -> dict[str, float]:
     store.write(PAGE_TEXTS, "2021-01-01", rows(PAGE_TEXTS, text), Provenance())
     store.write(TEMPEL_ENTITIES, f"r.{cut}", rows(TEMPEL_ENTITIES, entity), Provenance())
     release = create(store.home, TEMPEL, "small", make_design("small", [cut], {}), "r")
+
+    def write_digests() -> None:
+        with working(store, release) as work:
+            write_entity_texts(work, cut)
+
     encoders.load_encoder = lambda *_: _Cheap()  # type: ignore[assignment, return-value]
     linker = dict.fromkeys(DIGESTS, "0") | {"linker": "cheap", "dim": DIM, "n_parameters": 1}
     found = {}
     for name, work in (
-        ("digests", lambda: write_entity_texts(store, release, cut)),
+        ("digests", write_digests),
         ("encode", lambda: encode_missing(store, linker, [of_release(store, "r", cut)], LinkRequest(), print)),
         ("read", lambda: vectors_of(store, linker, of_release(store, "r", cut), folder)),
     ):

@@ -10,9 +10,9 @@ from unittest import mock
 import duckdb
 import pyarrow as pa
 import pytest
+from tempkb.benchmarks.assets import _none_half_built
 
 from tempkb.api import open_store
-from tempkb.benchmarks.assets import _none_half_built
 from tempkb.benchmarks.building import begin, build_step, is_whole, measure
 from tempkb.benchmarks.methods import Built, Made, Methods, Step
 from tempkb.benchmarks.promises import Promise, broken
@@ -31,6 +31,7 @@ from tempkb.benchmarks.register import (
 )
 from tempkb.benchmarks.releases import Release
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.benchmarks.work import working
 from tempkb.errors import ContractError, DesignError
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
@@ -87,20 +88,19 @@ class Design:
         return {cut: list(numbers) for cut, numbers in self.numbers.items()}
 
 
-def write_rows(store, release, _log, _options):
+def write_rows(work):
     """What is missing, and then the release's own row, of which any may be the last before a kill."""
-    for cut, numbers in release.design.numbers.items():
-        if store.lake.current("rows", f"{release.name}.{cut}") is None:
-            store.write(ROWS, f"{release.name}.{cut}", [rows_of(release.name, *numbers, cut=cut)], Provenance())
-    store.write(TOLD, release.name, [own_row(release.name, len(release.design.numbers))], Provenance())
-    return Built()
+    name, numbers = work.release.name, work.release.design.numbers
+    for cut, own in numbers.items():
+        if not work.stands(ROWS, f"{name}.{cut}"):
+            work.write(ROWS, f"{name}.{cut}", rows_of(name, *own, cut=cut))
+    work.write(TOLD, name, own_row(name, len(numbers)))
 
 
-def count(store, release, _log, options):
-    store.write(COUNTED, release.name, [own_row(release.name, options["n"])], Provenance())
-    if options["n"] < 0:
+def count(work):
+    work.write(COUNTED, work.release.name, own_row(work.release.name, work.options["n"]))
+    if work.options["n"] < 0:
         raise ContractError("a negative count")
-    return Built()
 
 
 STEP = Step("toy", (Made(ROWS, "", ()), Made(TOLD, "", ())), write_rows, (PROMISE,))
@@ -139,7 +139,8 @@ def build(store, name, **numbers):
 def killed(store, release):
     """A run that dies behind all that it writes, before anything is listed."""
     begin(store, release)
-    write_rows(store, release, None, None)
+    with working(store, release) as work:
+        write_rows(work)
 
 
 def state(store):

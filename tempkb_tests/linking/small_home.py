@@ -17,6 +17,7 @@ from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.benchmarks.work import working
 from tempkb.linking import vectors
 from tempkb.linking.tables import DIGESTS, LINKERS
 from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
@@ -116,7 +117,8 @@ def write_release(store, name, cuts):
             write(store, TEMPEL_ENTITIES, f"{name}.{cut}", entities)
             mentions = [mention_row(*one) | {"release": name} for one in MENTIONS if one[0] == cut]
             write(store, TEMPEL_MENTIONS, f"{name}.{cut}", mentions)
-            write_entity_texts(store, release, cut)
+            with working(store, release) as work:
+                write_entity_texts(work, cut)
         mark_built(store, name)
 
 

@@ -92,7 +92,7 @@ def test_ranks_among_the_candidates_of_the_own_snapshot(store, encoder):
 def test_a_release_that_is_removed_meanwhile_is_not_called_damaged(store, encoder, monkeypatch):
     """Another program has asked for the same removal, and is somewhere in it."""
     delete_file(store, TEMPEL_MENTIONS, A)
-    with pytest.raises(ContractError, match=f"tempel_mentions of r at {A} was lost to damage; build it again: tempkb"):
+    with pytest.raises(ContractError, match=f"tempel_mentions of r.{A} is not built, was lost to damage, .*: tempkb"):
         link(store)
     with (
         locked(store.home.path / "releases" / ".r.lock"),
@@ -113,7 +113,7 @@ def test_a_release_that_is_removed_meanwhile_is_not_called_damaged(store, encode
 
 def test_a_table_of_a_release_that_is_damaged_is_called_lost(store, encoder):
     cut_off(store.lake.current(TEMPEL_MENTIONS.name, f"r.{A}").places()[0])
-    with pytest.raises(ContractError, match="was lost to damage; build it again: tempkb release finish r"):
+    with pytest.raises(ContractError, match="was lost to damage, .*; build it first: tempkb release finish r$"):
         link(store)
 
 
@@ -545,11 +545,12 @@ def test_what_is_not_there_is_said(store, encoder):
         link(store, cuts=(A, date(2024, 1, 1)))
     delete_file(store, ENTITY_TEXTS, B)
     with pytest.raises(
-        ContractError, match=f"entity_texts of r at {B} was lost to damage; build it again: tempkb release finish r"
+        ContractError,
+        match=f"entity_texts of r.{B} is not built, was lost to damage, .*; build it first: tempkb release finish r",
     ):
         link(store)
     delete_file(store, TEMPEL_ENTITIES, B)
-    with pytest.raises(ContractError, match=f"tempel_entities of r at {B} was lost to damage"):
+    with pytest.raises(ContractError, match=f"tempel_entities of r.{B} is not built, was lost to damage"):
         link(store, pools=("fixed-2",))
     write_entry(store.home, "tempel", "unbuilt", {})
     with pytest.raises(SettingsError, match="found the release 'unbuilt'"):

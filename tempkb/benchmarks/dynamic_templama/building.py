@@ -2,7 +2,6 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,67 +16,50 @@ from tempkb.benchmarks.fact_queries.building import read_release
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
-from tempkb.benchmarks.register import release_version
-from tempkb.errors import ContractError, SettingsError
-from tempkb.store.drafts import Provenance
-from tempkb.store.memory import asking, view_files
+from tempkb.benchmarks.work import ReleaseWork
+from tempkb.errors import SettingsError
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
-from tempkb.store.store import Store
 from tempkb.store.versions import Version
 from tempkb.windows import Window
 
-Log = Callable[[str], None]
 
-
-def build_changes(store: Store, release: Release, log: Log) -> list[Version]:
-    """Write the changes of every window but the first, unless they are built, and return the versions of all windows.
+def build_changes(work: ReleaseWork) -> None:
+    """Write the changes of every window but the first, unless they are built.
 
     Raises:
         ContractError: the queries of a window are not built.
     """
-    windows = release.design.windows()
-    built = {
-        window: store.lake.current(DYNAMIC_TEMPLAMA_CHANGES.name, partition_of(release.name, window))
-        for window in windows[1:]
-    }
-    if all(built.values()):
-        return [version for version in built.values() if version is not None]
-    study = read_release(store, release)
+    release, windows = work.release, work.release.design.windows()
+    due = [one for one in windows[1:] if not work.stands(DYNAMIC_TEMPLAMA_CHANGES, partition_of(release.name, one))]
+    if not due:
+        return
+    study = read_release(work)
     handovers = find_handovers(study, release.design) if release.design.changes == "handover" else None
-    versions = []
     for before, window in pairwise(windows):
-        version = built[window]
-        if version is None:
-            earlier, now = (_queries(store, partition_of(release.name, one)) for one in (before, window))
+        if window in due:
+            own = work.branch()
+            keys = [partition_of(release.name, one) for one in (before, window)]
+            earlier, now = own.read(DYNAMIC_TEMPLAMA_QUERIES, keys)
             rows = (
                 _as_released(earlier, now, release, window)
                 if release.design.changes == "released"
                 else make_changes(study, release, before, window, handovers)
             )
-            inputs = {f"{one.table} {one.partition}": one.version for one in (earlier, now)}
-            partition = partition_of(release.name, window)
-            version = store.write(
-                DYNAMIC_TEMPLAMA_CHANGES, partition, [rows], Provenance(inputs, release.design.to_json())
-            )
-            log(f"{window.label}: {version.rows:,} changes")
-        versions.append(version)
-    return versions
+            own.write(DYNAMIC_TEMPLAMA_CHANGES, keys[1], rows)
 
 
-def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
+def count_tokens(work: ReleaseWork) -> None:
     """Add the number of tokens of each answer of a release to `answer_tokens`.
 
-    Args:
-        tokenizer: a `tokenizer.json`; no code in it is run.
+    The option `tokenizer` is the path of a `tokenizer.json`; no code in it is run.
 
     Raises:
         SettingsError: the tokenizer cannot be read.
         ContractError: the release is not built.
     """
-    spells = release_version(store, FACT_SPELLS, release.name, release.name)
-    if spells is None:
-        raise ContractError(f"release {release.name!r}: is not built; build it first: tempkb release ...")
+    store, release, tokenizer = work.store, work.release, Path(work.options["tokenizer"])
+    work.read(FACT_SPELLS, release.name, "spells")
     try:
         from tokenizers import Tokenizer
     except ImportError:
@@ -90,11 +72,9 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
     if not read.get_vocab_size():
         raise SettingsError(f"tokenizer {tokenizer}: its vocabulary is empty; expected a tokenizer.json with tokens")
     name = tokenizer.stem if tokenizer.stem != "tokenizer" else tokenizer.resolve().parent.name
-    with asking() as connection:
-        view_files(connection, "spells", spells.paths())
-        answers = connection.execute(
-            "SELECT object_id, any_value(object_label), any_value(dump_id) FROM spells GROUP BY ALL ORDER BY object_id"
-        ).fetchall()
+    answers = work.connection.execute(
+        "SELECT object_id, any_value(object_label), any_value(dump_id) FROM spells GROUP BY ALL ORDER BY object_id"
+    ).fetchall()
     # As within a sentence, where a space precedes each word.
     counts = [
         len(one.ids) for one in read.encode_batch([f" {label}" for _, label, _ in answers], add_special_tokens=False)
@@ -113,15 +93,7 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
         for (one, label, dump_id), n in zip(answers, counts, strict=True)
     ]
     tokens = iter([pa.Table.from_pylist(rows, ANSWER_TOKENS.schema)])
-    inputs = {f"{spells.table} {spells.partition}": spells.version, f"tokenizer {name}": digest}
-    return store.add(ANSWER_TOKENS, release.name, tokens, Provenance(inputs), prefer="new")
-
-
-def _queries(store: Store, partition: str) -> Version:
-    version = store.lake.current(DYNAMIC_TEMPLAMA_QUERIES.name, partition)
-    if version is None:
-        raise ContractError(f"{DYNAMIC_TEMPLAMA_QUERIES.name} of {partition} is not built; build the release again")
-    return version
+    store.add(ANSWER_TOKENS, release.name, tokens, work.provenance(**{f"tokenizer {name}": digest}), prefer="new")
 
 
 def _as_released(before: Version, now: Version, release: Release, window: Window) -> pa.Table:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -33,17 +32,7 @@ from tempkb.benchmarks.fact_queries.lm_eval import tasks_of
 from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.methods import (
-    Built,
-    Closing,
-    Grid,
-    Log,
-    Made,
-    Methods,
-    Options,
-    Step,
-    Versions,
-)
+from tempkb.benchmarks.methods import Closing, Grid, Made, Methods, Step, Versions
 from tempkb.benchmarks.plots import plot_bars
 from tempkb.engine.tasks import Picture, Rows, Shows
 from tempkb.store.glance import glance
@@ -65,16 +54,6 @@ def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
         DYNAMIC_TEMPLAMA_CHANGES.name: windows[1:],
         DYNAMIC_TEMPLAMA_PROMPTS.name: windows,
     }
-
-
-def _build_changes(store: Store, release: Release, log: Log, _options: Options) -> Built:
-    build_changes(store, release, log)
-    return Built()
-
-
-def _count_tokens(store: Store, release: Release, _log: Log, options: Options) -> Built:
-    count_tokens(store, release, Path(options["tokenizer"]))
-    return Built()
 
 
 def _shows_of_changes(store: Store, release: Release, versions: Versions) -> Shows:
@@ -150,7 +129,7 @@ _CHANGES_STEP = Step(
             (DYNAMIC_TEMPLAMA_QUERIES, FACT_SPELLS),
         ),
     ),
-    _build_changes,
+    build_changes,
     OF_CHANGES,
     _shows_of_changes,
 )
@@ -164,7 +143,7 @@ _TOKENS_STEP = Step(
             (FACT_SPELLS,),
         ),
     ),
-    _count_tokens,
+    count_tokens,
 )
 
 METHODS = Methods(

@@ -6,52 +6,49 @@ release has two chunkers.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
-
-import duckdb
-import pyarrow as pa
 
 from tempkb.benchmarks.ecbd.articles import Sighting
 from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
+from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.entities import choose_entities
 from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
 from tempkb.benchmarks.ecbd.matching import NameFinder
 from tempkb.benchmarks.ecbd.names import KINDS, RELEASED_KINDS, Name, names_of
 from tempkb.benchmarks.ecbd.released_mentions import released_filters
-from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.risk import count_elsewhere, is_risky
 from tempkb.benchmarks.ecbd.selection import select_items
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, is_whole, sentencex_splitter
-from tempkb.benchmarks.ecbd.sources import Sources, read_articles, titles_that_lead_to, view_sources
+from tempkb.benchmarks.ecbd.sources import read_articles, titles_that_lead_to, view_sources
 from tempkb.benchmarks.ecbd.spanning import spans_of, within_caps
-from tempkb.benchmarks.ecbd.staging import STAGED_ENTITIES, STAGED_PHRASES, STAGED_SENTENCES, STAGED_SPANS, Staged
+from tempkb.benchmarks.ecbd.staging import (
+    STAGED_ENTITIES,
+    STAGED_NAMES,
+    STAGED_PHRASES,
+    STAGED_SENTENCES,
+    STAGED_SPANS,
+    staged,
+)
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
-from tempkb.benchmarks.source_files import with_files
+from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.progress import Meter
 from tempkb.errors import DesignError
 from tempkb.filtering import Chain, LeftOut
-from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import identifier
-from tempkb.store.store import Store
-from tempkb.store.tables import Table
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.wikitext.counting import count_words
 
-Log = Callable[[str], None]
-_BATCH_ROWS = 1 << 14
 _LEAST_WORDS_OF_DEFINITION = 5
 _NO_DEFINITION = "no definition that is a whole sentence"
 
 
-def write_release(store: Store, release: Release, log: Log, warn: Log) -> None:
+def write_release(work: ReleaseWork) -> None:
     """Write the tables of a release, unless they are written.
 
     The caller undoes what was written if this fails, or if a promise is broken.
@@ -62,39 +59,35 @@ def write_release(store: Store, release: Release, log: Log, warn: Log) -> None:
         SettingsError: the design needs a spaCy model that is missing.
     """
     # The release's row is written last. Other tables are checked as well, because one may be lost to damage.
-    if all(store.lake.current(table.name, release.name) for table in TABLES):
-        log(f"{release.name}: is built already")
-        return
-    with store.lake.staging() as folder, spilling_to(folder) as connection:
-        _Builder(store, release, folder, connection, log, warn).build()
+    if all(work.stands(table, work.release.name) for table in TABLES):
+        work.log(f"{work.release.name}: is built already")
+    else:
+        _Builder(work).build()
 
 
 class _Builder:
-    """Builds one release; intermediate results are files in `folder`, which one connection reads."""
+    """Builds one release; intermediate results are files of its folder, which one connection reads."""
 
-    def __init__(
-        self, store: Store, release: Release, folder: Path, connection: duckdb.DuckDBPyConnection, log: Log, warn: Log
-    ) -> None:
-        self.store, self.release, self.design = store, release, release.design
-        self.folder, self.connection = folder, connection
-        self._log, self._warn = log, warn
-        self._left_out = {table.name: LeftOut() for table in TABLES}
-        self._language = language_of_wiki(store.home.settings)
+    def __init__(self, work: ReleaseWork) -> None:
+        self.work, self.connection = work, work.connection
+        self.design: Design = work.release.design
+        self._left_out = {table: LeftOut() for table in (ECBD_ENTITIES.name, ECBD_SENTENCES.name, ECBD_CLOZE.name)}
+        self._language = language_of_wiki(work.store.home.settings)
 
     def build(self) -> None:
         """Build the release."""
         # The chunker is opened first, so that a missing model is reported at once and not after hours.
-        chunker = open_chunker(self.design.noun_chunker, self.design.spacy_model, self._language, self._warn)
-        sources = view_sources(self.store, self.design, self.connection)
-        for one in choose_entities(self.connection, self.design, self._language):
-            self._left_out[ECBD_ENTITIES.name].add(one.reason, one.example, one.n)
+        design, warn = self.design, self.work.warnings.append
+        chunker = open_chunker(design.noun_chunker, design.spacy_model, self._language, warn)
+        view_sources(self.work)
+        self._left_out[ECBD_ENTITIES.name].merge(choose_entities(self.connection, design, self._language))
         finder, names = self._name_entities()
         self._harvest(finder, names)
         self._parse(chunker)
         self._span()
-        select_items(self.connection, self.design, self.folder, self._note_items)
+        select_items(self.work, self._left_out[ECBD_CLOZE.name])
         self._refuse_nothing()
-        self._write(sources, chunker)
+        self._write(chunker)
 
     def _name_entities(self) -> tuple[NameFinder, dict[int, dict[str, Name]]]:
         """Return an automaton of all names, and the names of each entity, without those that are too risky."""
@@ -109,10 +102,12 @@ class _Builder:
             for page, title, label, aliases in rows
         }
         if not names:
-            raise DesignError(f"{self.release.name}: no entity is left ({self._reasons()}), so there are no items")
+            raise DesignError(f"{self.work.release.name}: no entity is left ({self._reasons()}), so there are no items")
         finder = NameFinder(sorted({name for own in names.values() for name in own}), self._language)
         counts, n = count_elsewhere(self.connection, finder, names, self.design.alias_sample, self.design.seed)
-        self._log(f"{len(names):,} entities have {len(finder.names):,} names; {n:,} articles searched for risky ones")
+        self.work.log(
+            f"{len(names):,} entities have {len(finder.names):,} names; {n:,} articles searched for risky ones"
+        )
         rated: list[dict[str, Any]] = []
         for page, own in names.items():
             for name in list(own.values()):
@@ -131,8 +126,8 @@ class _Builder:
                     del own[name.text]
                     left_out = self._left_out[ECBD_SENTENCES.name]
                     left_out.add("risky alias, not looked for", f"{name.text} (page {page})")
-        with self._staged("names", _NAMES) as staged:
-            staged.extend(rated)
+        with staged(self.work, "names", STAGED_NAMES) as extend:
+            extend(rated)
         return finder, names
 
     def _harvest(self, finder: NameFinder, names: Mapping[int, Mapping[str, Name]]) -> None:
@@ -145,9 +140,9 @@ class _Builder:
         ).fetchall()[0]
         done = 0
         with (
-            Meter("reading articles", total, self._log) as meter,
-            self._staged("entities_read", STAGED_ENTITIES) as entities,
-            self._staged("sentences", STAGED_SENTENCES) as sentences,
+            Meter("reading articles", total, self.work.log) as meter,
+            staged(self.work, "entities_read", STAGED_ENTITIES) as entities,
+            staged(self.work, "sentences", STAGED_SENTENCES) as sentences,
         ):
             for article, earlier in read_articles(self.connection, names):
                 found = harvester.harvest(article)
@@ -158,14 +153,9 @@ class _Builder:
                     self._left_out[ECBD_ENTITIES.name].add(_NO_DEFINITION, example)
                     continue
                 self._left_out[ECBD_SENTENCES.name].merge(found.left_out)
-                entities.append(
-                    {
-                        "page_id": article.page_id,
-                        "definition": found.definition[0],
-                        "definition_sentences": found.definition,
-                    }
-                )
-                sentences.extend(_sentence_rows(article.page_id, found, earlier, earliest))
+                page, (definition, *_) = article.page_id, found.definition
+                entities([{"page_id": page, "definition": definition, "definition_sentences": found.definition}])
+                sentences(_sentence_rows(page, found, earlier, earliest))
 
     def _filters(self) -> Chain[Sighting]:
         design = self.design
@@ -183,41 +173,40 @@ class _Builder:
         distinct = "FROM (SELECT DISTINCT sentence FROM sentences)"
         query = f"SELECT coalesce(sum(strlen(sentence)), 0), count(*) {distinct}"
         total, n = self.connection.execute(query).fetchall()[0]
-        self._log(f"{n:,} distinct sentences; noun phrases by {chunker.name}")
-        reader = self.connection.sql(f"SELECT sentence {distinct} ORDER BY sentence").to_arrow_reader(_BATCH_ROWS)
+        self.work.log(f"{n:,} distinct sentences; noun phrases by {chunker.name}")
         done = 0
-        with Meter("parsing sentences", total, self._log) as meter, self._staged("phrases", STAGED_PHRASES) as staged:
-            for batch in reader:
+        with (
+            Meter("parsing sentences", total, self.work.log) as meter,
+            staged(self.work, "phrases", STAGED_PHRASES) as extend,
+        ):
+            for batch in self.work.rows(f"SELECT sentence {distinct} ORDER BY sentence"):
                 texts = batch.column(0).to_pylist()
                 for sentence, chunks in zip(texts, chunker.chunks(texts), strict=True):
                     done += len(sentence.encode())
                     meter.at(done)
-                    staged.append({"sentence": sentence, "chunks": [one._asdict() for one in chunks]})
+                    extend([{"sentence": sentence, "chunks": [one._asdict() for one in chunks]}])
 
     def _span(self) -> None:
         """Stage the spans of each sentence, up to the limit of each entity."""
-        reader = self.connection.sql(
+        batches = self.work.rows(
             """
             SELECT page_id, sentence_start_char, sentence, mention_start_char, mention_end_char, chunks
             FROM sentences JOIN phrases USING (sentence) ORDER BY page_id, sentence_start_char
             """
-        ).to_arrow_reader(_BATCH_ROWS)
-        rows = (row for batch in reader for row in plain_rows(batch))
-        with self._staged("spans", STAGED_SPANS) as staged:
+        )
+        rows = (row for batch in batches for row in plain_rows(batch))
+        with staged(self.work, "spans", STAGED_SPANS) as extend:
             for page_id, own in groupby(rows, key=itemgetter("page_id")):
                 found = [span for row in own for span in spans_of(row, self.design, self._language)]
                 kept, n_over = within_caps(found, self.design)
                 self._left_out[ECBD_CLOZE.name].add("beyond max_spans_per_entity", f"page {page_id}", n_over)
-                staged.extend(kept)
-
-    def _note_items(self, reason: str, n: int, example: str) -> None:
-        self._left_out[ECBD_CLOZE.name].add(reason, example, n)
+                extend(kept)
 
     def _refuse_nothing(self) -> None:
         (n,) = self.connection.execute("SELECT count(*) FROM items").fetchall()[0]
         if not n:
             raise DesignError(
-                f"{self.release.name}: no item is left ({self._reasons()}). Take another cut or study, or lower "
+                f"{self.work.release.name}: no item is left ({self._reasons()}). Take another cut or study, or lower "
                 f"min_words (now {self.design.min_words})"
             )
 
@@ -225,54 +214,30 @@ class _Builder:
         counted = [pair for one in self._left_out.values() for pair in one.counts.items()]
         return "; ".join(f"{n} x {reason}" for reason, n in counted) or "no article at all"
 
-    def _write(self, sources: Sources, chunker: Chunker) -> None:
-        provenance = Provenance(
-            with_files(self.store, sources.versions), {**self.design.to_json(), "chunker": chunker.name}
-        )
-        values = {"release": self.release.name, "cut": self.design.cut, "chunker": chunker.name}
+    def _write(self, chunker: Chunker) -> None:
+        release, design = self.work.release, self.design
+        self.work.settings["chunker"] = chunker.name
+        values = {"release": release.name, "cut": design.cut, "chunker": chunker.name}
         for table, query in ((ECBD_ENTITIES, _ENTITIES), (ECBD_SENTENCES, _SENTENCES), (ECBD_CLOZE, _CLOZE)):
-            rows = self._rows(table, query, values)
-            left_out = [Exclusion(*row) for row in self._left_out[table.name].rows()]
-            self.store.write(table, self.release.name, rows, provenance, left_out)
+            columns = ", ".join(map(identifier, table.column_names()))
+            used = {name: value for name, value in values.items() if f"${name}" in query}
+            rows = self.work.rows(f"SELECT {columns} FROM ({query}) ORDER BY {', '.join(table.key)}", **used)
+            self.work.write(table, release.name, rows, self._left_out[table.name])
         dump_ids = self.connection.execute("SELECT DISTINCT dump_id FROM chosen ORDER BY dump_id").fetchall()
         row = {
-            "wiki": self.store.home.wiki,
-            "release": self.release.name,
-            "preset": self.release.preset,
-            "cut": self.design.cut,
-            "study_from": self.design.first,
-            "study_to": self.design.end,
-            "wikidata_dump_id": self.design.dump_id or None,
+            "wiki": self.work.store.home.wiki,
+            "release": release.name,
+            "preset": release.preset,
+            "cut": design.cut,
+            "study_from": design.first,
+            "study_to": design.end,
+            "wikidata_dump_id": design.dump_id or None,
             "dump_ids": [one for (one,) in dump_ids],
             "chunker": chunker.name,
             "n_parsed": chunker.n_parsed,
-            "design": json.dumps(self.design.to_json(), sort_keys=True),
+            "design": json.dumps(design.to_json(), sort_keys=True),
         }
-        own_row = pa.Table.from_pylist([row], ECBD_RELEASES.schema)
-        self.store.write(ECBD_RELEASES, self.release.name, [own_row], provenance)
-
-    def _rows(self, table: Table, query: str, values: Mapping[str, Any]) -> Iterator[pa.Table]:
-        columns = ", ".join(map(identifier, table.column_names()))
-        used = {name: value for name, value in values.items() if f"${name}" in query}
-        ordered = f"SELECT {columns} FROM ({query}) ORDER BY {', '.join(table.key)}"
-        for batch in self.connection.sql(ordered, params=used).to_arrow_reader(_BATCH_ROWS):
-            yield table.conform(batch)
-
-    def _staged(self, name: str, schema: pa.Schema) -> Staged:
-        """A file of rows that becomes the view `name` once it is closed."""
-        path = self.folder / f"{name}.parquet"
-        return Staged(path, schema, lambda: view_files(self.connection, name, [path]))
-
-
-_NAMES = pa.schema(
-    [
-        ("page_id", pa.int64()),
-        ("name", pa.string()),
-        ("kind", pa.string()),
-        ("n_articles_elsewhere", pa.int32()),
-        ("is_risky", pa.bool_()),
-    ]
-)
+        self.work.write(ECBD_RELEASES, release.name, [row])
 
 
 def _is_definition(sentences: list[str]) -> bool:

@@ -7,8 +7,9 @@ import duckdb
 from tempkb.benchmarks.ecbd.categories import MISC, categorise, class_labels
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.popular import RANKED
+from tempkb.benchmarks.temp_tables import make_table
 from tempkb.errors import DesignError
-from tempkb.store.drafts import Exclusion
+from tempkb.filtering import LeftOut
 from tempkb.wikitext.list_titles import list_title_pattern
 from tempkb.windows import Granularity, window_of
 
@@ -33,7 +34,7 @@ def origin_window(origin_from: date, origin_to: date, finest: Granularity) -> tu
     return None
 
 
-def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design, language: str) -> list[Exclusion]:
+def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design, language: str) -> LeftOut:
     """Make the table `chosen`, with one row per entity, and return the counts of what is left out.
 
     Needs the views `snapshot`, `texts` and `popularity` of the cut, and, if the design
@@ -52,7 +53,8 @@ def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design, langu
     _judge_origins(connection, design)
     left_out = _left_out(connection)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_CHOSEN}", {"misc": MISC})
-    return [*left_out, *_choose_popular(connection, design)]
+    left_out.merge(_choose_popular(connection, design))
+    return left_out
 
 
 def _make_articles(connection: duckdb.DuckDBPyConnection, language: str) -> None:
@@ -101,9 +103,7 @@ def _know_nothing(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _name_classes(connection: duckdb.DuckDBPyConnection) -> None:
     """The classes of each item, with their labels from Wikidata or from `categories.toml`."""
-    rows = list(class_labels().items())
-    connection.execute("CREATE OR REPLACE TEMP TABLE class_labels (class_id VARCHAR, label VARCHAR)")
-    connection.executemany("INSERT INTO class_labels VALUES (?, ?)", rows)
+    make_table(connection, "class_labels", "class_id VARCHAR, label VARCHAR", list(class_labels().items()))
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE named_classes AS
@@ -175,21 +175,14 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
 
 def _make_windows(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """The windows of all origins in the study. Others need none, and Python cannot represent some of their dates."""
-    connection.execute(
-        """
-        CREATE OR REPLACE TEMP TABLE origin_windows (
-            origin_from DATE, origin_to DATE, origin_window VARCHAR, origin_granularity VARCHAR
-        )
-        """
-    )
     spans = connection.execute(
         "SELECT DISTINCT origin_from, origin_to FROM dated WHERE origin_from >= $first AND origin_to <= $end",
         {"first": design.first, "end": design.end},
     ).fetchall()
     windows = ((*span, origin_window(span[0], span[1], design.origin_granularity)) for span in spans)
     rows = [(first, end, window[0], str(window[1])) for first, end, window in windows if window]
-    if rows:
-        connection.executemany("INSERT INTO origin_windows VALUES (?, ?, ?, ?)", rows)
+    columns = "origin_from DATE, origin_to DATE, origin_window VARCHAR, origin_granularity VARCHAR"
+    make_table(connection, "origin_windows", columns, rows)
 
 
 _CHOSEN = """
@@ -223,14 +216,14 @@ _POPULAR = f"""
 """
 
 
-def _choose_popular(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
+def _choose_popular(connection: duckdb.DuckDBPyConnection, design: Design) -> LeftOut:
     """Add popular articles, also about people, that are not chosen by their origin."""
     values = {"misc": MISC, "min_words": design.min_words}
     if design.popular:
         chosen = f"{_POPULAR} ORDER BY r.both, a.page_id LIMIT $popular"
         connection.execute(f"INSERT INTO chosen {chosen}", {**values, "popular": design.popular})
     if not design.popular_pages:
-        return []
+        return LeftOut()
     wanted = {"pages": list(design.popular_pages)}
     connection.execute(f"INSERT INTO chosen {_POPULAR} AND a.page_id IN (SELECT unnest($pages))", {**values, **wanted})
     rows = connection.execute(
@@ -244,10 +237,10 @@ def _choose_popular(connection: duckdb.DuckDBPyConnection, design: Design) -> li
         """,
         wanted,
     ).fetchall()
-    return [Exclusion(reason, n, f"page {page}") for reason, n, page in rows]
+    return LeftOut.of((reason, n, f"page {page}") for reason, n, page in rows)
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
+def _left_out(connection: duckdb.DuckDBPyConnection) -> LeftOut:
     rows = connection.execute(
         "SELECT reason, count(*), min(entity_id) FROM judged WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason"
     ).fetchall()
@@ -260,5 +253,4 @@ def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
         WHERE namespace = 0 AND redirect_title IS NULL AND NOT is_blank
         """
     ).fetchall()
-    counted = (*rows, ("article without a date of origin", *undated), ("article whose text is missing", *mute))
-    return [Exclusion(*row) for row in counted if row[1]]
+    return LeftOut.of(rows, [("article without a date of origin", *undated), ("article whose text is missing", *mute)])

@@ -27,10 +27,8 @@ from tempkb.benchmarks.ecbd.tables import (
 from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import config_of_table
 from tempkb.benchmarks.methods import (
-    Built,
     Closing,
     Grid,
-    Log,
     Made,
     Methods,
     Options,
@@ -70,18 +68,6 @@ def _design(store: Store, options: Options) -> Design:
 
 def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     return {table.name: [release.name] for table in (*TABLES, ECBD_PROMPTS)}
-
-
-def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
-    warnings: list[str] = []
-    write_release(store, release, log, warnings.append)
-    return Built(warnings)
-
-
-def _run_prompts(store: Store, release: Release, log: Log, _options: Options) -> Built:
-    version = write_prompts(store, release)
-    log(f"{release.name}: {version.rows:,} prompts")
-    return Built()
 
 
 def _shows(_store: Store, _release: Release, versions: Versions) -> Shows:
@@ -161,7 +147,7 @@ _STEP = Step(
         Made(ECBD_CLOZE, "Cloze items: sentences with one masked span. Key `cloze_id`.", (ECBD_SENTENCES,)),
         Made(ECBD_RELEASES, "Releases of ECBD with their designs. Key `release`.", (ECBD_CLOZE,)),
     ),
-    _run,
+    write_release,
     PROMISES,
     _shows,
 )
@@ -175,7 +161,7 @@ _PROMPTS_STEP = Step(
             (ECBD_CLOZE, ECBD_RELEASES),
         ),
     ),
-    _run_prompts,
+    write_prompts,
     OF_PROMPTS,
     shows_of_prompts(ECBD_PROMPTS),
 )

@@ -6,17 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from tempkb.benchmarks.ecbd.records import ClozeRecord, ProbeRecord
-from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.sentences import MASK, Place
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, TARGET_ID
 from tempkb.benchmarks.ecbd.variants import VARIANTS, Variant, prompt_of
-from tempkb.benchmarks.prompt_steps import are_current
+from tempkb.benchmarks.work import ReleaseWork
 from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut
 from tempkb.prompts import Prompt
-from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.parquet import open_parquet
-from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
 NO_CHUNK = "no_ent_chunk: no noun phrase was found around the mention, or it overlaps the answer"
@@ -36,24 +33,16 @@ _MARKS = re.compile(r"\[ENT_(?:START|END)\]")
 _ABOUT = ("release", "origin_from", "cloze_id", "entity_id", "page_id", "split")
 
 
-def write_prompts(store: Store, release: Release) -> Version:
-    """Write the prompts of a release's items, unless they are written, and return their version.
+def write_prompts(work: ReleaseWork) -> None:
+    """Write the prompts of a release's items, unless they stand.
 
     Raises:
         ContractError: the release's items are not built.
     """
-    built = store.lake.current(ECBD_PROMPTS.name, release.name)
-    if built is not None and are_current(store, built):
-        return built
-    items = store.lake.current(ECBD_CLOZE.name, release.name)
-    if items is None:
-        raise ContractError(f"{ECBD_CLOZE.name} of {release.name} is not built; build the release again")
-    left_out = LeftOut()
-    rows = (prompt_rows(batch, left_out) for batch in _batches(items))
-    provenance = Provenance({f"{items.table} {items.partition}": items.version})
-    # Counted while the rows are written, and read after the last of them.
-    exclusions = (Exclusion(*one) for one in left_out.rows())
-    return store.write(ECBD_PROMPTS, release.name, rows, provenance, exclusions)
+    name, left_out = work.release.name, LeftOut()
+    if not work.stands(ECBD_PROMPTS, name):
+        (items,) = work.read(ECBD_CLOZE, name)
+        work.write(ECBD_PROMPTS, name, (prompt_rows(batch, left_out) for batch in _batches(items)), left_out)
 
 
 def prompt_rows(items: pa.RecordBatch, left_out: LeftOut) -> pa.Table:

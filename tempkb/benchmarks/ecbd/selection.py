@@ -1,30 +1,28 @@
 """Selects the spans that become items, with their splits, limits per window, and random definitions."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import duckdb
 import pyarrow as pa
 
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.random_definitions import Item, choose_definitions
 from tempkb.benchmarks.ecbd.splits import split_entities
-from tempkb.benchmarks.ecbd.staging import Staged
-from tempkb.store.memory import view_files
+from tempkb.benchmarks.ecbd.staging import staged
+from tempkb.benchmarks.temp_tables import make_table
+from tempkb.benchmarks.work import ReleaseWork
+from tempkb.filtering import LeftOut
 
-Note = Callable[[str, int, str], None]
 _POPULAR = "popular"
 _CHOSEN = pa.schema([("cloze_id", pa.string()), ("random_definition_page_id", pa.int64())])
 
 
-def select_items(connection: duckdb.DuckDBPyConnection, design: Design, folder: Path, note: Note) -> None:
-    """Make the tables `items` and `random_definitions(cloze_id, random_definition_page_id)`.
+def select_items(work: ReleaseWork, left_out: LeftOut) -> None:
+    """Make the tables `items` and `random_definitions(cloze_id, random_definition_page_id)`; count what is left out.
 
     Needs `chosen` and the views `spans` and `entities_read`.
     """
-    _split(connection, design)
-    _cap(connection, design, note)
-    _define(connection, design, folder, note)
+    _split(work.connection, work.release.design)
+    _cap(work.connection, work.release.design, left_out)
+    _define(work, left_out)
 
 
 def _split(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
@@ -35,12 +33,11 @@ def _split(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
         """
     ).fetchall()
     splits = split_entities(entities, design.dev_share, design.seed)
-    rows = [{"page_id": page, "stratum": stratum, "split": splits[page]} for page, stratum in entities]
-    schema = pa.schema([("page_id", pa.int64()), ("stratum", pa.string()), ("split", pa.string())])
-    connection.register("splits", pa.Table.from_pylist(rows, schema))
+    rows = [(page, stratum, splits[page]) for page, stratum in entities]
+    make_table(connection, "splits", "page_id BIGINT, stratum VARCHAR, split VARCHAR", rows)
 
 
-def _cap(connection: duckdb.DuckDBPyConnection, design: Design, note: Note) -> None:
+def _cap(connection: duckdb.DuckDBPyConnection, design: Design, left_out: LeftOut) -> None:
     """Keep items of each kind up to the design's limit and, if kinds are balanced, up to the number of the other kind.
 
     A release of one kind is not balanced: one without noun phrases, because no chunker reads its language, or without
@@ -77,17 +74,16 @@ def _cap(connection: duckdb.DuckDBPyConnection, design: Design, note: Note) -> N
             f"SELECT stratum, count(*) FROM ranked WHERE {condition} GROUP BY stratum ORDER BY stratum"
         ).fetchall()
         for stratum, n in rows:
-            note(reason, n, f"window {stratum}")
+            left_out.add(reason, f"window {stratum}", n)
 
 
-def _define(connection: duckdb.DuckDBPyConnection, design: Design, folder: Path, note: Note) -> None:
-    pools: dict[tuple[str, str], list[tuple[int, str]]] = {}
+def _define(work: ReleaseWork, left_out: LeftOut) -> None:
+    connection, pools = work.connection, dict[tuple[str, str], list[tuple[int, str]]]()
     for page, definition, *pool in connection.execute(
         "SELECT page_id, definition, stratum, split FROM entities_read JOIN splits USING (page_id) ORDER BY page_id"
     ).fetchall():
         pools.setdefault((pool[0], pool[1]), []).append((page, definition))
-    path = folder / "random_definitions.parquet"
-    with Staged(path, _CHOSEN, lambda: view_files(connection, "random_definitions", [path])) as staged:
+    with staged(work, "random_definitions", _CHOSEN) as extend:
         for (stratum, split), pool in sorted(pools.items()):
             items = [
                 Item(*row)
@@ -99,19 +95,19 @@ def _define(connection: duckdb.DuckDBPyConnection, design: Design, folder: Path,
                     {"stratum": stratum, "split": split},
                 ).fetchall()
             ]
-            chosen = choose_definitions(items, pool, design.seed)
-            staged.extend(
+            chosen = choose_definitions(items, pool, work.release.design.seed)
+            extend(
                 {"cloze_id": item.cloze_id, "random_definition_page_id": page}
                 for item, page in zip(items, chosen, strict=True)
             )
-            _account(chosen, f"window {stratum}, {split}", len(pool), note)
+            _account(chosen, f"window {stratum}, {split}", len(pool), left_out)
 
 
-def _account(chosen: list[int | None], where: str, n_pool: int, note: Note) -> None:
+def _account(chosen: list[int | None], where: str, n_pool: int, left_out: LeftOut) -> None:
     lacking = sum(one is None for one in chosen)
     reason = (
         "no random definition: the window and split have no other entity"
         if n_pool < 2
         else "no random definition: every one holds the answer or the mention"
     )
-    note(reason, lacking, where)
+    left_out.add(reason, where, lacking)

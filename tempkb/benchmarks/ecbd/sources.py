@@ -1,7 +1,6 @@
 """Makes views over the tables from which a release is made, and reads its articles."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -11,21 +10,15 @@ import duckdb
 from tempkb.benchmarks.ecbd.articles import Article
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.names import Name
-from tempkb.errors import ContractError, DesignError
-from tempkb.mentions.steps import look
+from tempkb.benchmarks.work import ReleaseWork
+from tempkb.errors import DesignError
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
-from tempkb.mentions.texts import holds_winners
+from tempkb.mentions.texts import quarters_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.memory import view_files
 from tempkb.store.plain import plain_rows
-from tempkb.store.store import Store
-from tempkb.store.tables import Table
-from tempkb.store.versions import Version
-from tempkb.wikidata.steps import require_one_pass
 from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
-from tempkb.windows import Window, window_ending
+from tempkb.windows import window_ending
 
-_OF_CUT = {"snapshot": STABLE_SNAPSHOTS, "mentions": MENTIONS, "popularity": ENTITY_POPULARITY}
 _OF_TEXTS = {"texts": PAGE_TEXTS, "links": PAGE_LINKS}
 _OF_DUMP = {
     "entities": WIKIDATA_ENTITIES,
@@ -37,15 +30,7 @@ _OF_DUMP = {
 _ARTICLES = 200
 
 
-@dataclass
-class Sources:
-    """The tables from which a release is made."""
-
-    window: Window
-    versions: list[Version]
-
-
-def view_sources(store: Store, design: Design, connection: duckdb.DuckDBPyConnection) -> Sources:
+def view_sources(work: ReleaseWork) -> None:
     """Make the views `snapshot`, `snapshots` (of all windows up to it), `texts`, `links`, `mentions` and `popularity`.
 
     If the design has a dump, also make `entities`, `origins`, `classes` and `subclass_edges`.
@@ -54,51 +39,19 @@ def view_sources(store: Store, design: Design, connection: duckdb.DuckDBPyConnec
         DesignError: no window ends at the cut, or the study begins on or after the day of the dump.
         ContractError: a table is not built, or is older than its sources.
     """
+    store, design = work.store, work.release.design
     window = window_ending(design.cut, store.home.settings.granularity)
-    sources = Sources(window, [])
-    for name, table in _OF_CUT.items():
-        _view(connection, sources, name, [_need(store, table, window.key, f"window {window.label}")])
-    seen = look(store)
-    for table in (MENTIONS, ENTITY_POPULARITY):
-        if not seen.is_current(table.name, window.key):
-            raise ContractError(
-                f"{table.name} of window {window.label} was not made from the present texts; "
-                f"build it again: tempkb build --windows {window.start}..{window.end}"
-            )
+    work.read(STABLE_SNAPSHOTS, window.key, "snapshot")
+    work.read(MENTIONS, window.key, "mentions", current=True)
+    work.read(ENTITY_POPULARITY, window.key, "popularity", current=True)
     earlier = [key for key in store.lake.partitions(STABLE_SNAPSHOTS.name) if key <= window.key]
-    _view(connection, sources, "snapshots", _held(store, STABLE_SNAPSHOTS, earlier))
+    work.read(STABLE_SNAPSHOTS, earlier, "snapshots")
     for name, table in _OF_TEXTS.items():
-        quarters = [key for key in store.lake.partitions(table.name) if holds_winners(store, key, design.cut)]
-        _view(connection, sources, name, _held(store, table, quarters), table)
+        work.read(table, quarters_of(store, design.cut, table), name)
     if design.dump_id:
         for name, table in _OF_DUMP.items():
-            _view(connection, sources, name, [_need(store, table, design.dump_id, f"dump {design.dump_id}")])
-        require_one_pass(store, _OF_DUMP.values(), design.dump_id)
-        _refuse_future(connection, design)
-    return sources
-
-
-def _held(store: Store, table: Table, partitions: list[str]) -> list[Version]:
-    return [one for one in (store.lake.current(table.name, key) for key in partitions) if one is not None]
-
-
-def _view(
-    connection: duckdb.DuckDBPyConnection,
-    sources: Sources,
-    name: str,
-    versions: list[Version],
-    table: Table | None = None,
-) -> None:
-    schema = table.schema if table else None
-    view_files(connection, name, [path for one in versions for path in one.paths()], schema)
-    sources.versions += [one for one in versions if one not in sources.versions]
-
-
-def _need(store: Store, table: Table, partition: str, where: str) -> Version:
-    version = store.lake.current(table.name, partition)
-    if version is None:
-        raise ContractError(f"{table.name} of {where} is not built; build it first: tempkb build")
-    return version
+            work.read(table, design.dump_id, name, current=True)
+        _refuse_future(work.connection, design)
 
 
 def _refuse_future(connection: duckdb.DuckDBPyConnection, design: Design) -> None:

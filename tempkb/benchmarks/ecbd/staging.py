@@ -1,16 +1,26 @@
 """Writes what a build has found so far to files, so that memory does not limit the size of a release."""
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from types import TracebackType
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
+from tempkb.benchmarks.work import ReleaseWork
+from tempkb.store.memory import view_files
 from tempkb.store.parquet import parquet_writer
 
 _FLUSH_ROWS = 1 << 13
 
+STAGED_NAMES = pa.schema(
+    [
+        ("page_id", pa.int64()),
+        ("name", pa.string()),
+        ("kind", pa.string()),
+        ("n_articles_elsewhere", pa.int32()),
+        ("is_risky", pa.bool_()),
+    ]
+)
 STAGED_ENTITIES = pa.schema(
     [("page_id", pa.int64()), ("definition", pa.string()), ("definition_sentences", pa.list_(pa.string()))]
 )
@@ -57,38 +67,22 @@ STAGED_SPANS = pa.schema(
 )
 
 
-class Staged:
-    """A file that is written row by row."""
+@contextmanager
+def staged(work: ReleaseWork, name: str, schema: pa.Schema) -> Iterator[Callable[[Iterable[Mapping[str, Any]]], None]]:
+    """Give what writes rows to a file; once all are written, they are the view `name`."""
+    path, waiting = work.folder / f"{name}.parquet", list[Mapping[str, Any]]()
+    with parquet_writer(path, schema, compression="zstd", compression_level=1) as writer:
 
-    def __init__(self, path: Path, schema: pa.Schema, done: Callable[[], None]) -> None:
-        self._schema, self._done = schema, done
-        self._writer = parquet_writer(path, schema, compression="zstd", compression_level=1)
-        self._waiting: list[Mapping[str, Any]] = []
+        def extend(rows: Iterable[Mapping[str, Any]]) -> None:
+            for row in rows:
+                waiting.append(row)
+                if len(waiting) >= _FLUSH_ROWS:
+                    flush()
 
-    def __enter__(self) -> "Staged":
-        return self
+        def flush() -> None:
+            writer.write_table(pa.Table.from_pylist(waiting, schema))
+            waiting.clear()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self._flush()
-        self._writer.close()
-        if error is None:
-            self._done()
-
-    def append(self, row: Mapping[str, Any]) -> None:
-        """Write a row."""
-        self._waiting.append(row)
-        if len(self._waiting) >= _FLUSH_ROWS:
-            self._flush()
-
-    def extend(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write rows."""
-        for row in rows:
-            self.append(row)
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.Table.from_pylist(self._waiting, self._schema))
-            self._waiting.clear()
+        yield extend
+        flush()
+    view_files(work.connection, name, [path])

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from tempkb.benchmarks.fact_queries.asking import shown_of_queries
 from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
@@ -12,17 +13,17 @@ from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts
 from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.fact_queries.selection import NO_STATEMENT, NO_WORDING
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.methods import Built, Closing, Grid, Log, Made, Options, Step, Versions
+from tempkb.benchmarks.methods import Closing, Grid, Made, Options, Step, Versions
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.sources import newest_wikidata
+from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Shows
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
-from tempkb.store.tables import EXCLUSIONS, Table
+from tempkb.store.tables import Table
 from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 from tempkb.windows import refuse_unended
 from tempkb.wording import counted
@@ -77,7 +78,7 @@ def spells_step(benchmark: str) -> Step:
             ),
             Made(FACT_RELEASES, "Releases of facts with their designs. Key `release`.", (FACT_SPELLS,)),
         ),
-        _build_spells,
+        build_spells,
         PROMISES,
         _shows_of_spells,
     )
@@ -86,24 +87,19 @@ def spells_step(benchmark: str) -> Step:
 def queries_step(table: Table, title: str) -> Step:
     """Return the step that writes the queries of every window of a release."""
 
-    def build(store: Store, release: Release, log: Log, _options: Options) -> Built:
-        build_queries(store, release, table, log)
-        return Built()
-
     def shows(_store: Store, _release: Release, versions: Versions) -> Shows:
         return {table.name: shown_of_queries(versions[table.name])}
 
     meaning = f"The queries of {title}: one for each subject, relation and window, with all answers. Key `query_id`."
-    return Step(
-        table.name, (Made(table, meaning, (FACT_SPELLS, FACT_SUBJECTS)),), build, promises_of_queries(table), shows
-    )
+    made = Made(table, meaning, (FACT_SPELLS, FACT_SUBJECTS))
+    return Step(table.name, (made,), partial(build_queries, table), promises_of_queries(table), shows)
 
 
 def prompts_step(
     tables: Tables,
     sources: tuple[Table, ...],
     promises: tuple[Promise, ...] = (),
-    further: Callable[[Store, Release], None] | None = None,
+    further: Callable[[ReleaseWork], None] = lambda _work: None,
 ) -> Step:
     """Return the step that writes the prompts of every window of a release, which is its last one.
 
@@ -115,11 +111,9 @@ def prompts_step(
     """
     prompts = tables.prompts
 
-    def build(store: Store, release: Release, log: Log, _options: Options) -> Built:
-        build_prompts(store, release, tables, log)
-        if further is not None:
-            further(store, release)
-        return Built()
+    def build(work: ReleaseWork) -> None:
+        build_prompts(tables, work)
+        further(work.branch())
 
     meaning = (
         "The prompts of a release: for each query its answers, the answers that left, and controls, in each variant. "
@@ -148,14 +142,6 @@ def closing_of(store: Store, release: Release, queries: Table, further: Sequence
         "date, query, list_transform(answers, lambda one: one.label) AS answers",
         queries.name,
     )
-
-
-def _build_spells(store: Store, release: Release, log: Log, _options: Options) -> Built:
-    versions = build_spells(store, release, log)
-    reasons = versions[FACT_SUBJECTS.name].side_rows(EXCLUSIONS.name)
-    found = {row["reason"]: row["example"] for row in reasons}
-    left_out = [f"left out: {found[why]} ({why})" for why in (NO_STATEMENT, NO_WORDING) if why in found]
-    return Built(["; ".join(left_out)] if left_out else [])
 
 
 def _shows_of_spells(_store: Store, _release: Release, versions: Versions) -> Shows:

@@ -4,14 +4,12 @@ Texts and ids are made once for each different text: a query and the name of an 
 The prompts of a window are then a join in DuckDB.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-import duckdb
 import pyarrow as pa
 
-from tempkb.benchmarks.fact_queries.controls import Change, Control, Controls, Known, Object
+from tempkb.benchmarks.fact_queries.controls import Change, Controls, Known, Object
 from tempkb.benchmarks.fact_queries.prompts import (
     DATED,
     DATES,
@@ -23,19 +21,16 @@ from tempkb.benchmarks.fact_queries.prompts import (
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.methods import Log
-from tempkb.benchmarks.prompt_steps import are_current
-from tempkb.benchmarks.register import release_version
-from tempkb.errors import ContractError
-from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.memory import in_memory, spilling_to, view_files
+from tempkb.benchmarks.register import release_versions
+from tempkb.benchmarks.temp_tables import make_table
+from tempkb.benchmarks.work import ReleaseWork, working
+from tempkb.filtering import LeftOut
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 from tempkb.windows import Window
 
-_BATCH_ROWS = 1 << 16
 MOST_SPELLS, MOST_WRONG_DATES = 2000, 5
 """Of how many spells of a release models are asked for the date, and with how many wrong ones, each."""
 NO_NOUN = "no_subject: no noun is known for the wording"
@@ -70,27 +65,22 @@ class Tables:
     changes: Table | None = None
 
 
-def build_prompts(store: Store, release: Release, tables: Tables, log: Log) -> list[Version]:
-    """Write the prompts of those windows of a release that are not built yet, and return the versions of all windows.
+def build_prompts(tables: Tables, work: ReleaseWork) -> None:
+    """Write the prompts of those windows of a release that do not stand.
 
     Raises:
         ContractError: subjects, spells, queries or changes of the release are not built.
     """
-    windows = release.design.windows()
-    built = {one: store.lake.current(tables.prompts.name, partition_of(release.name, one)) for one in windows}
-    missing = [one for one in windows if not are_current(store, built[one])]
+    windows, prompts = work.release.design.windows(), tables.prompts
+    missing = [one for one in windows if not work.stands(prompts, partition_of(work.release.name, one))]
     if not missing:
-        return [version for version in built.values() if version is not None]
-    with store.lake.staging() as folder, spilling_to(folder) as connection:
-        builder = _Builder(store, release, tables, connection)
-        for window in windows[: windows.index(missing[-1]) + 1]:
-            # Windows that are built are read as well, because their changes may serve as controls of later ones.
-            rows = builder.read(window)
-            if window in missing:
-                version = store.write(tables.prompts, partition_of(release.name, window), *builder.prompts(rows))
-                log(f"{window.label}: {version.rows:,} prompts")
-                built[window] = version
-    return [version for version in built.values() if version is not None]
+        return
+    builder = _Builder(work, tables)
+    for window in windows[: windows.index(missing[-1]) + 1]:
+        # Windows that are built are read as well, because their changes may serve as controls of later ones.
+        rows = builder.read(window)
+        if window in missing:
+            builder.write(rows)
 
 
 def read_pairs(store: Store, release: Release, tables: Tables) -> Iterator[pa.Table]:
@@ -99,11 +89,11 @@ def read_pairs(store: Store, release: Release, tables: Tables) -> Iterator[pa.Ta
     Raises:
         ContractError: subjects, spells, queries or changes of the release are not built.
     """
-    with in_memory() as connection:
-        builder = _Builder(store, release, tables, connection)
+    with working(store, release) as work:
+        builder = _Builder(work, tables)
         for window in release.design.windows():
             builder.read(window)
-            yield connection.sql(_COMPARED).to_arrow_table().cast(PAIRS)
+            yield work.connection.sql(_COMPARED).to_arrow_table().cast(PAIRS)
 
 
 @dataclass
@@ -111,48 +101,43 @@ class _Read:
     """What was read of a window.
 
     Attributes:
-        inputs: versions of what was read, by table and partition.
+        work: with what was read.
         changes: the changes of answers whose objects are both asked in the window.
         left_out: what cannot be asked, counted.
     """
 
     window: Window
-    inputs: dict[str, str]
+    work: ReleaseWork
     changes: list[Change]
-    left_out: list[Exclusion] = field(default_factory=list)
+    left_out: LeftOut
 
 
 class _Builder:
     """Builds the prompts of a release with one connection, whose tables have the texts and ids so far."""
 
-    def __init__(self, store: Store, release: Release, tables: Tables, connection: duckdb.DuckDBPyConnection) -> None:
-        self.store, self.release, self.tables, self.connection = store, release, tables, connection
-        self._controls = Controls(release.design.seed)
+    def __init__(self, work: ReleaseWork, tables: Tables) -> None:
+        self.work, self.release, self.tables, self.connection = work, work.release, tables, work.connection
+        self._controls = Controls(self.release.design.seed)
         # Only by the rule `handover` is it known what took over from what.
-        self._changes = tables.changes if release.design.changes == "handover" else None
-        self._shared: dict[str, str] = {}
-        self._before: dict[str, str] = {}  # version of the queries of the window before
-        for name, table in (("spells", FACT_SPELLS), ("subjects", FACT_SUBJECTS)):
-            version = self._need(table, release.name)
-            view_files(connection, name, version.paths())
-            self._shared[f"{version.table} {version.partition}"] = version.version
+        self._changes = tables.changes if self.release.design.changes == "handover" else None
+        self._before: list[Version] = []  # the queries of the window before
+        work.read(FACT_SPELLS, self.release.name, "spells")
+        work.read(FACT_SUBJECTS, self.release.name, "subjects")
         self._make_forms()
-        self._make("before", [], _BEFORE)
-        connection.execute(
+        make_table(self.connection, "before", _BEFORE, [])
+        self.connection.execute(
             "CREATE TEMP TABLE names AS SELECT object_id, min(object_label) AS label, "
             "coalesce(min(object_aliases), []) AS aliases FROM spells GROUP BY object_id"
         )
         self._choose_dates()
-        connection.execute("CREATE TEMP TABLE ids (text_no INTEGER, label VARCHAR, prompt_id VARCHAR)")
+        self.connection.execute("CREATE TEMP TABLE ids (text_no INTEGER, label VARCHAR, prompt_id VARCHAR)")
 
     def read(self, window: Window) -> _Read:
         """Make the tables `asked` and `pairs` of a window, without controls."""
-        version = self._need(self.tables.queries, partition_of(self.release.name, window))
-        own = {f"{version.table} {version.partition}": version.version}
-        inputs = self._shared | own
-        view_files(self.connection, "queries", version.paths())
+        work = self.work.branch()
+        own = work.read(self.tables.queries, partition_of(self.release.name, window), "queries")
         self.connection.execute(_ANSWERS)
-        left_out = self._find_pairs(window, inputs)
+        left_out = self._find_pairs(window, work)
         self.connection.execute(_KEEP_ANSWERS)
         self._before = own
         self.connection.execute(_ASKED)
@@ -161,22 +146,19 @@ class _Builder:
             for subject, relation, old, old_label, new, new_label in self.connection.execute(_CHANGES).fetchall()
         ]
         self._controls.add(window.key, changes)
-        return _Read(window, inputs, changes, left_out)
+        return _Read(window, work, changes, left_out)
 
-    def prompts(self, read: _Read) -> tuple[Iterator[pa.Table], Provenance, list[Exclusion]]:
-        """Return the prompts of the window that was just read, what they were made from, and what was left out."""
+    def write(self, read: _Read) -> None:
+        """Write the prompts of the window that was just read."""
         n_drawn = self._draw_controls(read)
-        if len(read.changes) > n_drawn:
-            read.left_out.append(Exclusion(NOTHING_FITS, len(read.changes) - n_drawn, read.window.label))
+        read.left_out.add(NOTHING_FITS, read.window.label, max(0, len(read.changes) - n_drawn))
         self.connection.execute(_WANTED)
         self._add_ids()
         self._make_dated(read.window)
         self._register("choices", _with_ids(self.connection.sql(_CHOICES, params=[read.window.start]).to_arrow_table()))
-        read.left_out += self._counted(_LEFT_OUT)
-        values = {"release": self.release.name, "window_start": read.window.start}
-        reader = self.connection.sql(_PROMPTS, params=values).to_arrow_reader(_BATCH_ROWS)
-        rows = (self.tables.prompts.conform(batch) for batch in reader)
-        return rows, Provenance(read.inputs, self.release.design.to_json()), read.left_out
+        read.left_out.merge(self._counted(_LEFT_OUT))
+        rows = self.work.rows(_PROMPTS, release=self.release.name, window_start=read.window.start)
+        read.work.write(self.tables.prompts, partition_of(self.release.name, read.window), rows, read.left_out)
 
     def _make_forms(self) -> None:
         """Make `texts`, the different texts around answers, and `forms`, the texts of each query."""
@@ -205,9 +187,9 @@ class _Builder:
             )
             for one, number in numbered.items()
         ]
-        self._make("forms", rows, _FORMS)
-        self._make("texts", texts, _TEXTS)
-        self._make("wordings", wordings, _WORDINGS)
+        make_table(self.connection, "forms", _FORMS, rows)
+        make_table(self.connection, "texts", _TEXTS, texts)
+        make_table(self.connection, "wordings", _WORDINGS, wordings)
 
     def _choose_dates(self) -> None:
         """Make `dates`: for some spells a window in which the object certainly holds, and some in which it cannot.
@@ -218,23 +200,21 @@ class _Builder:
         rows = [
             (one.start, one.end, one.label, date_in_words(design.granularity, one.label)) for one in design.windows()
         ]
-        self._make("windows", rows, _WINDOWS)
+        make_table(self.connection, "windows", _WINDOWS, rows)
         self.connection.execute(_DATES, {"seed": str(design.seed), "most": MOST_SPELLS})
 
-    def _find_pairs(self, window: Window, inputs: dict[str, str]) -> list[Exclusion]:
+    def _find_pairs(self, window: Window, work: ReleaseWork) -> LeftOut:
         """Make `pairs(subject_id, relation, old_id, new_id)` of a window: what left, and what came for it."""
         if self._changes is None:
             gone = self.connection.execute(_GONE).fetchall()
             successors = one_to_one(self.connection.execute(_MAY_SUCCEED).fetchall())
-            self._make("pairs", [(*one, successors.get(one)) for one in gone], _PAIRS)
-            inputs |= self._before
+            make_table(self.connection, "pairs", _PAIRS, [(*one, successors.get(one)) for one in gone])
+            work.note(*self._before)
         elif window == self.release.design.windows()[0]:
             # There is no window before it, and so there are no changes.
-            self._make("pairs", [], _PAIRS)
+            make_table(self.connection, "pairs", _PAIRS, [])
         else:
-            version = self._need(self._changes, partition_of(self.release.name, window))
-            inputs[f"{version.table} {version.partition}"] = version.version
-            view_files(self.connection, "changes", version.paths())
+            work.read(self._changes, partition_of(self.release.name, window), "changes")
             self.connection.execute(_PAIRS_OF_CHANGES)
         self.connection.execute(_JUDGED)
         return self._counted(_LEFT_OUT_PAIRS)
@@ -245,22 +225,18 @@ class _Builder:
         for subject, objects, labels in self.connection.execute(_OWN).fetchall():
             own[subject] = {*objects, *labels}
         drawn = list(self._controls.draw(read.changes, Known(own)))
-        for one in drawn:
-            self._note_origin(one, read.inputs)
+        # The earlier windows from which controls were drawn are sources, too.
+        origins = {f"{self.release.name}.{one.window}" for one in drawn}
+        table = self._changes or self.tables.queries
+        read.work.note(*release_versions(self.work.store, table, self.release.name, origins))
         rows = [
             (one.change.subject_id, one.change.relation, control.object_id, control.label, stands_for.object_id)
             for one in drawn
             for control, stands_for in ((one.drawn.old, one.change.old), (one.drawn.new, one.change.new))
         ]
-        self._make("controls", rows, _CONTROLS)
+        make_table(self.connection, "controls", _CONTROLS, rows)
         self.connection.execute(_ASKED_CONTROLS)
         return len(drawn)
-
-    def _note_origin(self, control: Control, inputs: dict[str, str]) -> None:
-        """Note the earlier window from which a control was drawn among the inputs."""
-        table, partition = self._changes or self.tables.queries, f"{self.release.name}.{control.window}"
-        if f"{table.name} {partition}" not in inputs:
-            inputs[f"{table.name} {partition}"] = self._need(table, partition).version
 
     def _add_ids(self) -> None:
         """Add the ids of those prompts to `ids` that no earlier window had."""
@@ -274,22 +250,8 @@ class _Builder:
         new = self.connection.sql(_DATED_TEXTS, params={"prefix": prefix}).to_arrow_table()
         self._register("dated", _with_ids(new))
 
-    def _counted(self, query: str) -> list[Exclusion]:
-        found = self.connection.execute(query).fetchall()
-        return [Exclusion(reason, n, example) for reason, n, example in found if n]
-
-    def _need(self, table: Table, partition: str) -> Version:
-        version = release_version(self.store, table, self.release.name, partition)
-        if version is None:
-            raise ContractError(f"{table.name} of {partition} is not built; build the release again")
-        return version
-
-    def _make(self, name: str, rows: Sequence[tuple[Any, ...]], schema: Mapping[str, pa.DataType]) -> None:
-        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-        arrays = [pa.array(values, kind) for values, kind in zip(columns, schema.values(), strict=True)]
-        self._register("made", pa.Table.from_arrays(arrays, names=list(schema)))
-        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM made")
-        self.connection.unregister("made")
+    def _counted(self, query: str) -> LeftOut:
+        return LeftOut.of(self.connection.execute(query).fetchall())
 
     def _register(self, name: str, rows: pa.Table) -> None:
         self.connection.unregister(name)
@@ -320,37 +282,13 @@ def _with_ids(texts: pa.Table) -> pa.Table:
     return texts.append_column("prompt_id", pa.array(list(ids), pa.string()))
 
 
-_FORMS = {
-    "subject_id": pa.string(),
-    "relation": pa.string(),
-    "template_no": pa.int16(),
-    "variant": pa.string(),
-    "text_no": pa.int32(),
-}
-_TEXTS = {"text_no": pa.int32(), "left_context": pa.string(), "right_context": pa.string()}
-_WORDINGS = {
-    "relation": pa.string(),
-    "template_no": pa.int16(),
-    "has_noun": pa.bool_(),
-    "begins_with_object": pa.bool_(),
-    "has_other": pa.bool_(),
-}
-_BEFORE = {
-    "subject_id": pa.string(),
-    "relation": pa.string(),
-    "object_id": pa.string(),
-    "place": pa.int64(),
-    "age_days": pa.int32(),
-}
-_PAIRS = {"subject_id": pa.string(), "relation": pa.string(), "old_id": pa.string(), "new_id": pa.string()}
-_CONTROLS = {
-    "subject_id": pa.string(),
-    "relation": pa.string(),
-    "object_id": pa.string(),
-    "label": pa.string(),
-    "stands_for_id": pa.string(),
-}
-_WINDOWS = {"first_day": pa.date32(), "end_day": pa.date32(), "label": pa.string(), "prefix": pa.string()}
+_FORMS = "subject_id VARCHAR, relation VARCHAR, template_no SMALLINT, variant VARCHAR, text_no INTEGER"
+_TEXTS = "text_no INTEGER, left_context VARCHAR, right_context VARCHAR"
+_WORDINGS = "relation VARCHAR, template_no SMALLINT, has_noun BOOLEAN, begins_with_object BOOLEAN, has_other BOOLEAN"
+_BEFORE = "subject_id VARCHAR, relation VARCHAR, object_id VARCHAR, place BIGINT, age_days INTEGER"
+_PAIRS = "subject_id VARCHAR, relation VARCHAR, old_id VARCHAR, new_id VARCHAR"
+_CONTROLS = "subject_id VARCHAR, relation VARCHAR, object_id VARCHAR, label VARCHAR, stands_for_id VARCHAR"
+_WINDOWS = "first_day DATE, end_day DATE, label VARCHAR, prefix VARCHAR"
 _SPELL = "subject_id, relation, object_id, spell_no"
 _BY_CHANCE = f"md5(concat_ws(' ', $seed, {_SPELL}, w.first_day))"
 # The days of a spell are the first on which it may hold and the first on which it can no longer, so its dates are as

@@ -14,11 +14,11 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.benchmarks.fact_queries.design import TEMPLAMA, Design
 from tempkb.benchmarks.fact_queries.subjects import split_subjects
-from tempkb.store.drafts import Exclusion
+from tempkb.benchmarks.temp_tables import make_table
+from tempkb.filtering import LeftOut
 
 # As in the released code: a date is year * 10000 + month * 100 + day, with 0 for unknown parts.
 _NO_START, _NO_END = 0, 21_000_000
@@ -103,7 +103,7 @@ def _filled(day: int | None, year: int, month: int, number: int) -> date:
     return date(year, month, min(number, monthrange(year, month)[1]))
 
 
-def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benchmark: str) -> list[Exclusion]:
+def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benchmark: str) -> LeftOut:
     """Make the tables `spells` and `subjects` by the released rules, from the tables `usable` and `named`."""
     facts = _read_facts(connection)
     popular: dict[str, int] = dict(connection.execute("SELECT entity_id, n_statements FROM named").fetchall())
@@ -114,8 +114,8 @@ def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benc
         ranks[relation] = ranks.get(relation, 0) + 1
         subjects.append((relation, subject, popular[subject], ranks[relation], len({one.object for one in rows})))
         spells += _spell_rows(rows, design, benchmark)
-    _register(connection, "released_subjects", subjects, _SUBJECTS)
-    _register(connection, "released_spells", spells, _SPELLS)
+    make_table(connection, "released_subjects", _SUBJECTS, subjects)
+    make_table(connection, "released_spells", _SPELLS, spells)
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE chosen AS
@@ -136,30 +136,14 @@ def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benc
         JOIN named AS n ON n.entity_id = r.object_id
         """
     )
-    return [Exclusion("has one row, or is not among the most popular", _n_subjects(facts) - len(chosen), "")]
+    return LeftOut.of([("has one row, or is not among the most popular", _n_subjects(facts) - len(chosen), "")])
 
 
-_SUBJECTS = pa.schema(
-    [
-        ("relation", pa.string()),
-        ("subject_id", pa.string()),
-        ("popularity", pa.int64()),
-        ("popularity_rank", pa.int32()),
-        ("n_objects", pa.int32()),
-    ]
-)
-_SPELLS = pa.schema(
-    [
-        ("subject_id", pa.string()),
-        ("relation", pa.string()),
-        ("object_id", pa.string()),
-        ("spell_no", pa.int16()),
-        ("answer_order", pa.int32()),
-        ("valid_from", pa.date32()),
-        ("valid_to", pa.date32()),
-        ("fact_id", pa.string()),
-    ]
-)
+_SUBJECTS = "relation VARCHAR, subject_id VARCHAR, popularity BIGINT, popularity_rank INTEGER, n_objects INTEGER"
+_SPELLS = """
+    subject_id VARCHAR, relation VARCHAR, object_id VARCHAR, spell_no SMALLINT, answer_order INTEGER, valid_from DATE,
+    valid_to DATE, fact_id VARCHAR
+"""
 
 
 def _read_facts(connection: duckdb.DuckDBPyConnection) -> list[Fact]:
@@ -191,14 +175,6 @@ def _spell_rows(rows: Sequence[Fact], design: Design, benchmark: str) -> list[tu
         days = years_of(one) if benchmark == TEMPLAMA else days_of(one, design.first, design.end - timedelta(days=1))
         spells.append((one.subject, one.relation, one.object, found[one.object], order, *days, one.fact_id))
     return spells
-
-
-def _register(
-    connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[tuple[Any, ...]], schema: pa.Schema
-) -> None:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    connection.register(name, pa.Table.from_arrays(arrays, schema=schema))
 
 
 def _n_subjects(facts: Iterable[Fact]) -> int:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import duckdb
 
 from tempkb.benchmarks.fact_queries.design import ANY_RELATION, Design
+from tempkb.benchmarks.temp_tables import make_table
 from tempkb.errors import DesignError
-from tempkb.store.drafts import Exclusion
+from tempkb.filtering import LeftOut
 from tempkb.store.quoting import literal
 from tempkb.wikidata.membership import MAX_DAY, MIN_DAY
 
@@ -20,11 +21,8 @@ NO_WORDING = "relation without a wording in the language"
 
 def use_templates(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make the table `templates`: relation, template_no, wording."""
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE templates (relation VARCHAR, template_no SMALLINT, wording VARCHAR)"
-    )
     rows = [(one.relation, number, one.wording) for one, number in design.numbered_templates().items()]
-    connection.executemany("INSERT INTO templates VALUES (?, ?, ?)", rows)
+    make_table(connection, "templates", "relation VARCHAR, template_no SMALLINT, wording VARCHAR", rows)
 
 
 def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
@@ -58,7 +56,7 @@ def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None
     )
 
 
-def relations_without(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
+def relations_without(connection: duckdb.DuckDBPyConnection, design: Design) -> LeftOut:
     """Count the relations that a release leaves out: without a dated statement, or without a template in its language.
 
     Raises:
@@ -72,13 +70,12 @@ def relations_without(connection: duckdb.DuckDBPyConnection, design: Design) -> 
             "there are no queries; name other relations with --templates, or take another dump"
         )
     unworded = design.unworded()
-    return [
-        Exclusion(NO_STATEMENT, len(lacking), ", ".join(lacking)),
-        Exclusion(NO_WORDING, len(unworded), ", ".join(unworded)),
-    ]
+    return LeftOut.of(
+        [(NO_STATEMENT, len(lacking), ", ".join(lacking)), (NO_WORDING, len(unworded), ", ".join(unworded))]
+    )
 
 
-def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
+def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> LeftOut:
     """Make the table `usable` from the views `facts` and `undated` and the tables `named` and `templates`.
 
     Its rows hold from `possible_from` to `possible_to`, which is the largest date if
@@ -152,7 +149,7 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE usable AS SELECT * EXCLUDE (reason) FROM limited WHERE reason IS NULL"
     )
-    return [*_left_out(connection), *_noted(connection)]
+    return LeftOut.of(_left_out(connection), _noted(connection))
 
 
 # DuckDB cannot add years to dates beyond these, so such facts get another limit below.
@@ -185,30 +182,24 @@ _BACKWARD = """
 """
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
-    counted = connection.execute(
+def _left_out(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
+    return connection.execute(
         "SELECT reason, count(*), min(fact_id || ' ' || relation) FROM limited WHERE reason IS NOT NULL "
         "GROUP BY reason ORDER BY reason"
     ).fetchall()
-    return [Exclusion(reason, n, example) for reason, n, example in counted]
 
 
-def _noted(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
+def _noted(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str | None]]:
     """Counts of facts that are kept, but with a change that readers should know."""
-    closed = connection.execute(
-        "SELECT count(*), min(fact_id) FROM usable WHERE final_end_kind = 'subject_ended'"
-    ).fetchall()[0]
-    open_too_long = connection.execute(
-        "SELECT count(*), min(fact_id) FROM usable WHERE final_end_kind = 'open_too_long'"
-    ).fetchall()[0]
-    rivals = connection.execute(
+    return connection.execute(
         """
-        SELECT count(*), min(u.fact_id) FROM undated AS u
+        SELECT 'kept: its open end is closed by its subject''s own end', count(*), min(fact_id) FROM usable
+        WHERE final_end_kind = 'subject_ended'
+        UNION ALL
+        SELECT 'no answer any more: was open for max_open_years', count(*), min(fact_id) FROM usable
+        WHERE final_end_kind = 'open_too_long'
+        UNION ALL
+        SELECT 'no fact: has no date, and contradicts one that has', count(*), min(u.fact_id) FROM undated AS u
         SEMI JOIN usable AS f ON f.subject_id = u.subject_id AND f.relation = u.relation WHERE u.contradicts
         """
-    ).fetchall()[0]
-    return [
-        Exclusion("kept: its open end is closed by its subject's own end", closed[0], closed[1] or ""),
-        Exclusion("no answer any more: was open for max_open_years", open_too_long[0], open_too_long[1] or ""),
-        Exclusion("no fact: has no date, and contradicts one that has", rivals[0], rivals[1] or ""),
-    ]
+    ).fetchall()

@@ -1,11 +1,11 @@
 """Chooses the subjects of a release: the most popular ones with several objects, with unambiguous names."""
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.fact_queries.design import SPLITS, Design
-from tempkb.store.drafts import Exclusion
+from tempkb.benchmarks.temp_tables import make_table
+from tempkb.filtering import LeftOut
 
 _POPULARITY = {"statements": "n_statements", "site_links": "n_site_links", "inlinks": "coalesce(n_inlinks, 0)"}
 _WHOLE = 1 << 64
@@ -16,7 +16,7 @@ _HELD = {
 }
 
 
-def choose_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
+def choose_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> LeftOut:
     """Make the table `subjects` from the tables `spells` and `named`, and, with popularity `inlinks`, from `inlinks`.
 
     Names are compared among all subjects that have facts of the relation in the
@@ -63,18 +63,14 @@ def choose_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> li
         "CREATE OR REPLACE TEMP TABLE chosen AS FROM ranked WHERE popularity_rank <= ?", [design.max_subjects]
     )
     split_subjects(connection, design)
-    return [*_left_out(connection), *_noted(connection)]
+    return LeftOut.of(_left_out(connection), _noted(connection))
 
 
 def split_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make the table `subjects` from `chosen`, with the split of each, which depends only on seed and subject."""
     found = connection.execute("SELECT DISTINCT subject_id FROM chosen ORDER BY subject_id").fetchall()
-    connection.execute("CREATE OR REPLACE TEMP TABLE splits (subject_id VARCHAR, split VARCHAR)")
     rows = [(subject, split_of(design, subject)) for (subject,) in found]
-    if rows:
-        connection.register("drawn", pa.table({"subject_id": [r[0] for r in rows], "split": [r[1] for r in rows]}))
-        connection.execute("INSERT INTO splits FROM drawn")
-        connection.unregister("drawn")
+    make_table(connection, "splits", "subject_id VARCHAR, split VARCHAR", rows)
     connection.execute("CREATE OR REPLACE TEMP TABLE subjects AS FROM chosen JOIN splits USING (subject_id)")
 
 
@@ -85,8 +81,8 @@ def split_of(design: Design, subject_id: str) -> str:
     return SPLITS[0] if at < train else SPLITS[1] if at < train + validation else SPLITS[2]
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
-    counted = connection.execute(
+def _left_out(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
+    return connection.execute(
         """
         SELECT reason, count(*), min(subject_id || ' ' || relation || ' ' || label)
         FROM (SELECT reason, subject_id, relation, label FROM judged WHERE reason IS NOT NULL
@@ -96,11 +92,12 @@ def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
         GROUP BY reason ORDER BY reason
         """
     ).fetchall()
-    return [Exclusion(reason, n, example) for reason, n, example in counted]
 
 
-def _noted(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
-    n, example = connection.execute(
-        "SELECT count(*), min(label || ' is asked for as ' || asked_as) FROM subjects WHERE asked_as <> label"
-    ).fetchall()[0]
-    return [Exclusion("kept: asked for by its page's title, since another has its name", n, example or "")]
+def _noted(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str | None]]:
+    return connection.execute(
+        """
+        SELECT 'kept: asked for by its page''s title, since another has its name', count(*),
+               min(label || ' is asked for as ' || asked_as) FROM subjects WHERE asked_as <> label
+        """
+    ).fetchall()

@@ -6,24 +6,20 @@ base cuts decides what later cuts may contain.
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
-from tempkb.benchmarks.register import need_version, partition_of, release_version
-from tempkb.benchmarks.source_files import files_of, with_files
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
 from tempkb.benchmarks.tempel.frozen import plan_rows, read_plan
 from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
 from tempkb.benchmarks.tempel.refusal import Left, refusal
-from tempkb.benchmarks.tempel.releases import Release, built_cuts
+from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.selection import choose_mentions, pool_sql
 from tempkb.benchmarks.tempel.statistics import figures_of
 from tempkb.benchmarks.tempel.tables import (
@@ -34,47 +30,26 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
 )
+from tempkb.benchmarks.work import ReleaseWork
 from tempkb.errors import ContractError, DesignError
+from tempkb.filtering import LeftOut
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
-from tempkb.mentions.texts import holds_winners, require_all_texts
+from tempkb.mentions.texts import quarters_of, require_all_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.revisions.windows import not_built
-from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.memory import asking, spilling_to, view_files
+from tempkb.store.memory import view_files
 from tempkb.store.parquet import read_parquet
-from tempkb.store.quoting import file_names, literal
-from tempkb.store.store import Store
+from tempkb.store.quoting import literal
 from tempkb.store.tables import Table
-from tempkb.store.versions import Version
 from tempkb.wikidata.list_items import fill_list_items
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.windows import window_ending
 from tempkb.wording import counted
 
-Log = Callable[[str], None]
-_BATCH_ROWS = 1 << 16
-_OF_CUT = (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS)
+_OF_CUT = {"mentions": MENTIONS, "mention_priors": MENTION_PRIORS, "snapshot": STABLE_SNAPSHOTS}
+_PLANNED = (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
 
 
-@dataclass
-class Written:
-    """The result of writing a release.
-
-    Attributes:
-        versions: versions by (table, partition).
-        filters: what each filter drops, for the cuts that were just built.
-        left: what each filter leaves, by cut.
-        fresh: partitions of snapshots whose promises were never checked before.
-    """
-
-    versions: dict[tuple[str, str], Version] = field(default_factory=dict)
-    filters: dict[date, list[tuple[str, str, int, int]]] = field(default_factory=dict)
-    left: dict[date, list[Left]] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    fresh: set[str] = field(default_factory=set)
-
-
-def write_release(store: Store, release: Release, log: Log) -> Written:
+def write_release(work: ReleaseWork) -> None:
     """Write the missing cuts of a release: the base cuts together, each added cut by itself.
 
     The caller undoes what was written if this fails, or if a promise is broken.
@@ -83,49 +58,47 @@ def write_release(store: Store, release: Release, log: Log) -> Written:
         DesignError: the design does not fit the home, or the data does not suffice for it.
         ContractError: a cut's tables are not built.
     """
-    written = Written()
-    with store.lake.staging() as folder, spilling_to(folder) as connection:
-        _check(store, release)
-        builder = _Builder(store, release, folder, connection, written, log)
-        if release.made_from:
-            builder.write_balanced()
-        else:
-            builder.write_base()
-            for cut in release.added:
-                builder.write_extension(cut)
-        builder.write_release()
-    return written
+    _check(work)
+    builder, release = _Builder(work), work.release
+    builder.restore_filters()
+    if release.made_from:
+        builder.write_balanced()
+    else:
+        builder.write_base()
+        for cut in release.added:
+            builder.write_extension(cut)
+    builder.write_release()
+    if release.made_from:
+        # Its rows are those of another release, with whose texts they were checked; these may be others by now.
+        work.fresh.clear()
 
 
 class _Builder:
-    """Builds one release; what the filters keep is in files in `folder`, and all cuts share one connection."""
+    """Builds one release; what the filters keep is in files of its folder, and all cuts share one connection.
 
-    def __init__(
-        self,
-        store: Store,
-        release: Release,
-        folder: Path,
-        connection: duckdb.DuckDBPyConnection,
-        written: Written,
-        log: Log,
-    ) -> None:
-        self.store, self.release, self.folder, self.written, self.log = store, release, folder, written, log
-        self.connection = connection
-        self.design, self.wiki = release.design, store.home.wiki or ""
-        # The versions of Wikidata's tables by which list pages were recognised, by cut.
-        self._of_lists: dict[date, list[Version]] = {}
+    Attributes:
+        filters: what each filter drops, for the cuts that were just built.
+        left: what each filter leaves, by cut.
+    """
+
+    def __init__(self, work: ReleaseWork) -> None:
+        self.work, self.store, self.connection = work, work.store, work.connection
+        self.release: Release = work.release
+        self.design, self.wiki = self.release.design, work.store.home.wiki or ""
+        self.filters: dict[date, list[tuple[str, str, int, int]]] = {}
+        self.left: dict[date, list[Left]] = {}
+        self._of_cut: dict[date, ReleaseWork] = {}
 
     def write_base(self) -> None:
         """Plan the base cuts and write them, unless all are built."""
         cuts = self.design.snapshots
         if all(self._is_built(cut) for cut in cuts):
-            self.log(f"{self.release.name}: its {len(cuts)} base snapshots are built already")
+            self.work.log(f"{self.release.name}: its {len(cuts)} base snapshots are built already")
             return
-        redirects = self._redirects(cuts) if self.design.rules == "paper" else []
+        self._find_redirects(cuts)
         for cut in cuts:
-            self._judge(cut, redirects)
-        connection = self._over_kept(cuts)
-        plan = make_plan(connection, self.design)
+            self._judge(cut)
+        plan = make_plan(self._over_kept(cuts), self.design)
         self._refuse_nothing(plan)
         for cut in cuts:
             self._write_cut(cut, plan)
@@ -138,14 +111,14 @@ class _Builder:
         """
         name, cuts, design = self.release.name, self.design.snapshots, self.design
         if not plan.splits["continual"]:
-            poorest = min(cuts, key=lambda cut: (self.written.left[cut][-1].entities, cut))
+            poorest = min(cuts, key=lambda cut: (self.left[cut][-1].entities, cut))
             common = (
                 f"kept at {'all' if len(cuts) > 1 else 'the'} {counted(len(cuts), 'snapshot')}, and no new article at "
                 "the first"
             )
             shared = f"surfaces for three subsets, ed_men_subsets {design.ed_men_subsets}"
             steps = [
-                *self.written.left[poorest],
+                *self.left[poorest],
                 Left("snapshots", common, plan.n_common),
                 Left("ed_men_subsets", shared, 0),
             ]
@@ -159,21 +132,18 @@ class _Builder:
             why = "none of them passes the filters"
             if n := plan.n_born[poorest]:
                 why = f"none of the {n:,} that pass the filters has surfaces for three subsets"
-            self.written.warnings.append(
-                f"{name} has no new entities: of those that are new at snapshot {poorest}, {why}"
-            )
+            self.work.warnings.append(f"{name} has no new entities: of those that are new at snapshot {poorest}, {why}")
 
     def write_extension(self, cut: date) -> None:
         """Add a cut to the frozen plan, unless it is built."""
         if self._is_built(cut):
             return
         # The frozen plan includes earlier extensions, so that surfaces stay in the subsets where these put them.
-        frozen = self._frozen_plan(self.release.cuts[: self.release.cuts.index(cut)])
-        redirects = self._redirects([*self.design.snapshots, cut]) if self.design.rules == "paper" else []
-        self._judge(cut, redirects)
+        frozen = read_plan(self._work_of(cut), self.release.cuts[: self.release.cuts.index(cut)])
+        self._find_redirects([*self.design.snapshots, cut])
+        self._judge(cut)
         reasons = self._reasons(cut, frozen)
-        connection = self._over_kept([cut])
-        plan = extend_plan(connection, self.design, frozen, cut, self.release.before(cut), reasons)
+        plan = extend_plan(self._over_kept([cut]), self.design, frozen, cut, self.release.before(cut), reasons)
         lacking, where = shortfall_of(plan, frozen, self.design, cut)
         if lacking > self.design.max_shortfall:
             raise DesignError(
@@ -185,32 +155,35 @@ class _Builder:
 
     def write_balanced(self) -> None:
         """Write the balanced release of another one, with only the entities that all of its snapshots have."""
-        cuts = self.release.cuts
+        cuts, other = self.release.cuts, self.release.made_from
         if all(self._is_built(cut) for cut in cuts):
             return
+        plan = balance(read_plan(self.work, cuts, other), self.design, cuts)
         for cut in cuts:
-            if not self._has_rows(cut, self.release.made_from):
-                raise DesignError(f"{self.release.made_from}: snapshot {cut} is not built, so it cannot be balanced")
-        source = read_plan(self.store, self.release.made_from, cuts)
-        plan = balance(source, self.design, cuts)
-        for cut in cuts:
-            mentions, entities = (
-                need_version(self.store, table, self.release.made_from, cut).paths()
-                for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES)
-            )
-            chosen = balanced_mentions(mentions, plan, cut, self.release.name, self.design.seed)
+            for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES):
+                self._work_of(cut).read(table, partition_of(other, cut), of=other)
             self._write_plan(cut, plan)
-            self._write(TEMPEL_MENTIONS, cut, iter([chosen]))
-            self._write(TEMPEL_ENTITIES, cut, iter([renamed(entities, self.release.name)]))
+            chosen = balanced_mentions(self.connection, plan, cut, self.release.name, self.design.seed)
+            self._write(TEMPEL_MENTIONS, cut, chosen)
+            self._write(TEMPEL_ENTITIES, cut, renamed(self.connection, self.release.name))
 
     def write_release(self) -> None:
         """Write the release's statistics and its own row."""
-        release, cuts = self.release, self.release.cuts
-        now = {partition for _, partition in self.written.versions}
-        self._write_lost_filters()
-        plan = self._frozen_plan(cuts)
+        release, cuts, work = self.release, self.release.cuts, self.work.branch()
+        keys = [partition_of(release.name, cut) for cut in cuts]
+        work.read(STABLE_SNAPSHOTS, self._windows(cuts), "snapshots")
+        work.read(PAGE_TEXTS, self.store.lake.partitions(PAGE_TEXTS.name), "texts")
+        work.read(TEMPEL_MENTIONS, keys, "release_mentions")
+        work.read(TEMPEL_ENTITIES, keys, "release_entities")
+        work.read(TEMPEL_FILTERS, [] if release.made_from else keys, "filters")
+        filters: dict[date, list[tuple[str, str, int, int]]] = {}
+        for cut, *counts in self.connection.execute(
+            "SELECT cut, filter, applied, n_surfaces, n_mentions FROM filters"
+        ).fetchall():
+            filters.setdefault(cut, []).append(tuple(counts))
+        dump_ids = self.connection.execute("SELECT DISTINCT dump_id FROM snapshots ORDER BY dump_id").fetchall()
+        plan = read_plan(work, cuts)
         lacking = max(shortfall_of(plan, plan, self.design, cut)[0] for cut in cuts)
-        snapshots = [self._need(STABLE_SNAPSHOTS, cut) for cut in cuts]
         row = {
             "wiki": self.wiki,
             "release": release.name,
@@ -219,141 +192,89 @@ class _Builder:
             "granularity": str(self.store.home.settings.granularity),
             "cuts": list(cuts),
             "n_base_cuts": len(self.design.snapshots),
-            "dump_ids": _dump_ids(snapshots),
+            "dump_ids": [one for (one,) in dump_ids],
             "design": json.dumps(self.design.to_json(), sort_keys=True),
             "is_equal": lacking == 0 and is_level(plan, cuts),
             "shortfall": lacking,
         }
-        inputs = {f"{one.table} {one.partition}": one.version for one in self._own_versions()}
-        own_row = pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)
-        # Texts may have been cleaned again since earlier snapshots were built, so promises about texts are checked for
-        # new snapshots only. The register says which these are, because a killed run may have written snapshots whose
-        # promises were never checked.
-        known = cuts if release.made_from else built_cuts(self.store.home, release.name)
-        fresh = {partition_of(release.name, cut) for cut in cuts if cut not in known}
-        # If one base snapshot was damaged, all of them are written again, so all partitions written now are new.
-        self.written.fresh = fresh | (set() if release.made_from else now)
-        provenance = Provenance(inputs, self.design.to_json())
-        figures = sorted(self._statistics(), key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key))
-        statistics = [pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema)]
-        self._note(self.store.write(TEMPEL_STATISTICS, release.name, statistics, provenance))
-        self._note(self.store.write(TEMPEL_RELEASES, release.name, [own_row], provenance))
+        figures = sorted(
+            figures_of(self.connection, self.wiki, release.name, cuts, filters),
+            key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key),
+        )
+        work.write(TEMPEL_STATISTICS, release.name, figures)
+        work.write(TEMPEL_RELEASES, release.name, [row])
 
-    def _frozen_plan(self, cuts: Sequence[date]) -> Plan:
-        return read_plan(self.store, self.release.name, cuts)
+    def restore_filters(self) -> None:
+        """Write `tempel_filters` of cuts again from the release's statistics, if it was lost to damage."""
+        figures = self.work.held(TEMPEL_STATISTICS, self.release.name)
+        found: dict[date, dict[str, dict[str, int]]] = {}
+        for row in read_parquet(figures.paths()).to_pylist() if figures else ():
+            if row["figure"] == "figure_6":
+                found.setdefault(row["cut"], {}).setdefault(row["series"], {})[row["label"]] = int(row["value"])
+        for cut, counts in found.items():
+            if figures is not None and self._lacks(cut, TEMPEL_FILTERS):
+                self._work_of(cut).note(figures)
+                named = [(*series.partition(", ")[::2], one) for series, one in counts.items()]
+                self._write_filters(
+                    cut, [(name, how, one["surfaces of entities"], one["mentions"]) for name, how, one in named]
+                )
 
     def _is_built(self, cut: date) -> bool:
         """Return whether all tables of a cut are written; a run may have been killed between two of them."""
-        are_counted = bool(self.release.made_from) or self._version(TEMPEL_FILTERS, cut) or cut in self._figure_6()
-        return bool(are_counted) and self._has_rows(cut)
+        return not self._lacks(cut, *_PLANNED, *(() if self.release.made_from else (TEMPEL_FILTERS,)))
 
-    def _has_rows(self, cut: date, release: str = "") -> bool:
-        return all(self._version(table, cut, release) for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES))
+    def _lacks(self, cut: date, *tables: Table) -> bool:
+        return not all(self.work.held(table, partition_of(self.release.name, cut)) for table in tables)
 
-    def _version(self, table: Table, cut: date, release: str = "") -> Version | None:
-        name = release or self.release.name
-        return release_version(self.store, table, name, partition_of(name, cut))
+    def _windows(self, cuts: Sequence[date]) -> list[str]:
+        return [window_ending(cut, self.store.home.settings.granularity).key for cut in cuts]
 
-    def _judge(self, cut: date, redirects: Sequence[int]) -> None:
+    def _judge(self, cut: date) -> None:
         """Apply the filters at a cut, count what they drop, and write what they keep to a file."""
         connection = self._over_cut(cut)
         use_mentions(connection, self.design)
-        judge(connection, self.design, redirects)
-        self.written.filters[cut] = filter_counts(connection, self.design)
-        self.written.left[cut] = left_by_filters(connection, self.design)
-        path = self.folder / f"kept-{cut}.parquet"
+        judge(connection, self.design)
+        self.filters[cut] = filter_counts(connection, self.design)
+        self.left[cut] = left_by_filters(connection, self.design)
+        path = self.work.folder / f"kept-{cut}.parquet"
         connection.execute(
             f"COPY (SELECT DATE {literal(cut)} AS cut, * FROM ({kept_sql(self.design)})) TO {literal(path)}"
         )
-        counted = {(name, how): mentions for name, how, _, mentions in self.written.filters[cut]}
-        self.log(f"{cut}: {counted['all', 'kept']:,} of {counted['all', 'offered']:,} mentions pass the filters")
+        counted = {(name, how): mentions for name, how, _, mentions in self.filters[cut]}
+        self.work.log(f"{cut}: {counted['all', 'kept']:,} of {counted['all', 'offered']:,} mentions pass the filters")
 
     def _write_cut(self, cut: date, plan: Plan) -> None:
         self._write_plan(cut, plan)
         # Written with the cut and not with the release, because a later run that finds the cut built needs them too.
-        self._write(TEMPEL_FILTERS, cut, _batches(self._filter_rows(cut, self.written.filters[cut]), TEMPEL_FILTERS))
-        counts = [
-            Exclusion(f"filter {name}, {how}", n, f"{mentions} mentions")
-            for name, how, n, mentions in self.written.filters[cut]
+        self._write_filters(cut, self.filters[cut])
+        left_out = LeftOut.of(
+            (f"filter {name}, {how}", n, f"{mentions} mentions")
+            for name, how, n, mentions in self.filters[cut]
             if how == "in_order"
-        ]
+        )
         assigned = plan.assignments(cut)
         connection = self._over_cut(cut)
         use_mentions(connection, self.design)
         self._over_kept([cut])
         connection.register("assigned", assigned)
-        rows = choose_mentions(connection, self.design, self.release.name, cut)
-        self._write(TEMPEL_MENTIONS, cut, rows, counts)
-        self.log(f"{cut}: mentions of {assigned.num_rows:,} surfaces are written")
-        of_plan = assigned.group_by(["page_id", "category"]).aggregate([])
-        connection.register("of_plan", of_plan)
-        pool = connection.sql(pool_sql(self.design, self.release.name)).to_arrow_reader(_BATCH_ROWS)
-        self._write(TEMPEL_ENTITIES, cut, (pa.Table.from_batches([batch]) for batch in pool))
+        self._write(TEMPEL_MENTIONS, cut, choose_mentions(connection, self.design, self.release.name, cut), left_out)
+        connection.register("of_plan", assigned.group_by(["page_id", "category"]).aggregate([]))
+        self._write(TEMPEL_ENTITIES, cut, self.work.rows(pool_sql(self.design, self.release.name)))
 
-    def _write_lost_filters(self) -> None:
-        """Write `tempel_filters` of built cuts again from the release's statistics if it was lost to damage."""
-        lost = self.store.lake.lost(TEMPEL_FILTERS.name)
-        for cut in self.release.cuts:
-            partition = partition_of(self.release.name, cut)
-            if partition not in lost:
-                continue
-            figures = self.store.lake.current(TEMPEL_STATISTICS.name, self.release.name)
-            if figures is not None and (counts := self._figure_6().get(cut)):
-                inputs = {f"{figures.table} {figures.partition}": figures.version}
-                provenance = Provenance(inputs, self.design.to_json())
-                rows = _batches(self._filter_rows(cut, counts), TEMPEL_FILTERS)
-                self._note(self.store.write(TEMPEL_FILTERS, partition, rows, provenance))
-
-    def _filter_rows(self, cut: date, counts: list[tuple[str, str, int, int]]) -> Iterator[dict[str, object]]:
-        for name, how, n, mentions in sorted(counts):
-            yield {
-                "wiki": self.wiki,
-                "release": self.release.name,
-                "cut": cut,
-                "filter": name,
-                "applied": how,
-                "n_surfaces": n,
-                "n_mentions": mentions,
-            }
+    def _write_filters(self, cut: date, counts: Iterable[tuple[str, str, int, int]]) -> None:
+        names = ("filter", "applied", "n_surfaces", "n_mentions")
+        about = {"wiki": self.wiki, "release": self.release.name, "cut": cut}
+        rows = [about | dict(zip(names, one, strict=True)) for one in sorted(counts)]
+        self._write(TEMPEL_FILTERS, cut, rows)
 
     def _write_plan(self, cut: date, plan: Plan) -> None:
-        rows = plan_rows(plan, cut, self.release.name, self.wiki)
-        self._write(TEMPEL_PLANS, cut, _batches(rows, TEMPEL_PLANS))
+        self._write(TEMPEL_PLANS, cut, plan_rows(plan, cut, self.release.name, self.wiki))
 
-    def _write(self, table: Table, cut: date, rows: Iterator[pa.Table], left_out: Sequence[Exclusion] = ()) -> None:
-        provenance = Provenance(self._inputs(cut), self.design.to_json())
-        partition = partition_of(self.release.name, cut)
-        self._note(self.store.write(table, partition, rows, provenance, left_out))
+    def _write(self, table: Table, cut: date, rows: Iterable[Any], left_out: LeftOut | None = None) -> None:
+        self._work_of(cut).write(table, partition_of(self.release.name, cut), rows, left_out)
 
-    def _statistics(self) -> Iterator[dict[str, Any]]:
-        cuts = self.release.cuts
-        connection = self.connection
-        for name, table in (("release_mentions", TEMPEL_MENTIONS), ("release_entities", TEMPEL_ENTITIES)):
-            files = self.store.lake.files(table.name, [partition_of(self.release.name, cut) for cut in cuts])
-            view_files(connection, name, files)
-        view_files(connection, "texts", self.store.lake.files(PAGE_TEXTS.name), PAGE_TEXTS.schema)
-        yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
-
-    def _filters(self) -> dict[date, list[tuple[str, str, int, int]]]:
-        """What the filters dropped at each cut; empty for a balanced release."""
-        return {
-            cut: [(row["filter"], row["applied"], row["n_surfaces"], row["n_mentions"]) for row in _rows_of(version)]
-            for cut in self.release.cuts
-            if (version := self._version(TEMPEL_FILTERS, cut)) is not None
-        }
-
-    def _figure_6(self) -> dict[date, list[tuple[str, str, int, int]]]:
-        """What the filters dropped at each cut, from the release's present statistics."""
-        held = self.store.lake.current(TEMPEL_STATISTICS.name, self.release.name)
-        found: dict[date, dict[tuple[str, str], dict[str, int]]] = {}
-        for row in _rows_of(held) if held else ():
-            if row["figure"] == "figure_6":
-                name, _, how = row["series"].partition(", ")
-                found.setdefault(row["cut"], {}).setdefault((name, how), {})[row["label"]] = int(row["value"])
-        return {
-            cut: [(*key, labels["surfaces of entities"], labels["mentions"]) for key, labels in counts.items()]
-            for cut, counts in found.items()
-        }
+    def _work_of(self, cut: date) -> ReleaseWork:
+        return self._of_cut.setdefault(cut, self.work.branch())
 
     def _reasons(self, cut: date, frozen: Plan) -> dict[int, str]:
         """Why entities of the frozen plan are missing at a cut, as far as the snapshot shows it."""
@@ -374,69 +295,29 @@ class _Builder:
         ).fetchall()
         return {page: reason for page, reason in rows if reason is not None}
 
-    def _redirects(self, cuts: Sequence[date]) -> list[int]:
-        """The pages that were redirects at any of the cuts; the paper's code drops them at all cuts."""
-        files = [path for cut in cuts for path in self._need(STABLE_SNAPSHOTS, cut).paths()]
-        with asking() as connection:
-            rows = connection.execute(
-                "SELECT DISTINCT page_id FROM read_parquet($files) WHERE redirect_title IS NOT NULL ORDER BY page_id",
-                {"files": file_names(files)},
-            ).fetchall()
-        return [page for (page,) in rows]
+    def _find_redirects(self, cuts: Sequence[date]) -> None:
+        """Make `redirect_pages(page_id)`: what was a redirect at any of the cuts; the paper's code drops it at all."""
+        self.work.read(STABLE_SNAPSHOTS, self._windows(cuts) if self.design.rules == "paper" else [], "snapshots")
+        self.connection.execute(
+            "CREATE OR REPLACE TEMP TABLE redirect_pages AS SELECT DISTINCT page_id FROM snapshots "
+            "WHERE redirect_title IS NOT NULL"
+        )
 
     def _over_cut(self, cut: date) -> duckdb.DuckDBPyConnection:
         """Make views over the tables of a cut, and over the texts of all quarters with its winners."""
-        for table in _OF_CUT:
-            name = "snapshot" if table is STABLE_SNAPSHOTS else table.name
-            view_files(self.connection, name, self._need(table, cut).paths())
-        known = self.store.lake.partitions(PAGE_TEXTS.name)
-        quarters = [key for key in known if holds_winners(self.store, key, cut)]
-        view_files(self.connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters), PAGE_TEXTS.schema)
+        work = self._work_of(cut)
+        for name, table in _OF_CUT.items():
+            work.read(table, self._windows([cut]), name)
+        work.read(PAGE_TEXTS, quarters_of(self.store, cut), "texts")
         if self.design.rules != "paper":
-            self._of_lists[cut] = fill_list_items(self.store, self.connection, cut)
+            work.note(*fill_list_items(self.store, self.connection, cut))
         mark_lists(self.connection, self.design, language_of_wiki(self.store.home.settings))
         return self.connection
 
     def _over_kept(self, cuts: Sequence[date]) -> duckdb.DuckDBPyConnection:
         """Make the view `kept` over what the filters kept at some cuts."""
-        view_files(self.connection, "kept", [self.folder / f"kept-{cut}.parquet" for cut in cuts])
+        view_files(self.connection, "kept", [self.work.folder / f"kept-{cut}.parquet" for cut in cuts])
         return self.connection
-
-    def _need(self, table: Table, cut: date) -> Version:
-        window = window_ending(cut, self.store.home.settings.granularity)
-        version = self.store.lake.current(table.name, window.key)
-        if version is None:
-            raise not_built(self.store, table.name, cut)
-        return version
-
-    def _inputs(self, cut: date) -> dict[str, str]:
-        """What the rows of a cut are made from: tables, and the files of dumps behind them."""
-        if not self.release.made_from:
-            return with_files(
-                self.store, [*(self._need(table, cut) for table in _OF_CUT), *self._of_lists.get(cut, [])]
-            )
-        sources = [
-            need_version(self.store, table, self.release.made_from, cut)
-            for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
-        ]
-        inputs = {f"{one.table} {one.partition}": one.version for one in sources}
-        return {name: digest for one in sources for name, digest in files_of(one).items()} | inputs
-
-    def _own_versions(self) -> list[Version]:
-        found = [
-            self._version(table, cut)
-            for cut in self.release.cuts
-            for table in (TEMPEL_PLANS, TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
-        ]
-        return [one for one in found if one is not None]
-
-    def _note(self, version: Version) -> None:
-        self.written.versions[version.table, version.partition] = version
-
-
-def _rows_of(version: Version) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = read_parquet(version.paths()).to_pylist()
-    return rows
 
 
 def is_level(plan: Plan, cuts: Sequence[date]) -> bool:
@@ -448,28 +329,15 @@ def is_level(plan: Plan, cuts: Sequence[date]) -> bool:
     return True
 
 
-def _check(store: Store, release: Release) -> None:
-    settings = store.home.settings
+def _check(work: ReleaseWork) -> None:
+    settings, design = work.store.home.settings, work.release.design
     lookback = settings.lookback_days * 86_400
-    if release.design.stable_interval != lookback:
+    if design.stable_interval != lookback:
         raise DesignError(
-            f"stable_interval: the design says {release.design.stable_interval} seconds, but the home's texts are the "
+            f"stable_interval: the design says {design.stable_interval} seconds, but the home's texts are the "
             f"most stable of {lookback} (lookback_days = {settings.lookback_days}); change one of them"
         )
-    for cut in release.cuts:
+    for cut in work.release.cuts:
         window_ending(cut, settings.granularity)
     # A lost text could not be distinguished from a short article.
-    require_all_texts(store, release.cuts)
-
-
-def _batches(rows: Iterator[dict[str, object]], table: Table) -> Iterator[pa.Table]:
-    gathered = list(rows)
-    for start in range(0, len(gathered), _BATCH_ROWS):
-        yield pa.Table.from_pylist(gathered[start : start + _BATCH_ROWS], table.schema)
-
-
-def _dump_ids(snapshots: Sequence[Version]) -> list[str]:
-    with asking() as connection:
-        files = file_names(path for one in snapshots for path in one.paths())
-        query = "SELECT DISTINCT dump_id FROM read_parquet($files) ORDER BY dump_id"
-        return [dump for (dump,) in connection.execute(query, {"files": files}).fetchall()]
+    require_all_texts(work.store, work.release.cuts)

@@ -64,17 +64,14 @@ def use_mentions(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     )
 
 
-def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequence[int] = ()) -> None:
+def judge(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make the table `judged`: every (surface, entity) of a cut, with a column per filter: whether it drops the row.
 
-    Needs the tables `usable` and `list_pages`, and the views `mention_priors`, `snapshot` and `texts` of the cut.
-
-    Args:
-        redirects: numbers of the pages that were a redirect at any cut of the release.
+    Needs the tables `usable` and `list_pages`, the views `mention_priors`, `snapshot` and `texts` of the cut, and
+    `redirect_pages(page_id)`, what was a redirect at any cut of the release, which the paper's rules drop.
     """
     _define_title_distance(connection)
     is_paper = design.rules == "paper"
-    connection.register("redirect_pages", pa.table({"page_id": pa.array(redirects, pa.int64())}))
     # TempEL drops links through redirects, so by its rules they are not counted.
     counted = "n_direct" if is_paper else "n_links"
     connection.execute(

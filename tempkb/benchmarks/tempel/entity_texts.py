@@ -13,24 +13,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tempkb.benchmarks.linkable.texts import DESCRIBED, described, text_sha256
-from tempkb.benchmarks.register import partition_of, release_version
+from tempkb.benchmarks.register import need_version, partition_of
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.lists import mark_lists
-from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.selection import pool_sql
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES
+from tempkb.benchmarks.work import ReleaseWork
 from tempkb.errors import ContractError
 from tempkb.mentions.steps import cleaner_settings
 from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.mentions.texts import holds_winners, require_all_texts
+from tempkb.mentions.texts import quarters_of, require_all_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import not_built
-from tempkb.store.drafts import Provenance
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
-from tempkb.store.versions import Version
 from tempkb.wikidata.list_items import fill_list_items
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.windows import window_ending
@@ -39,34 +37,26 @@ _BATCH_ROWS = 1 << 12
 _TEXT_COLUMNS = "candidates.page_id, candidates.entity_id, candidates.title, candidates.revision_id"
 
 
-def write_entity_texts(store: Store, release: Release, cut: date) -> Version:
-    """Write the digests of the candidates of a release's cut, unless they are written, and return their version.
+def write_entity_texts(work: ReleaseWork, cut: date) -> None:
+    """Write the digests of the candidates of a release's cut.
 
     Raises:
         ContractError: the candidates are not built, or texts of them are no longer in the home.
     """
-    partition = partition_of(release.name, cut)
-    built = store.lake.current(ENTITY_TEXTS.name, partition)
-    entities = _entities_of(store, release.name, cut)
-    inputs = {f"{entities.table} {entities.partition}": entities.version}
-    with store.lake.staging() as folder, spilling_to(folder) as connection:
-        _view_release(store, connection, entities, cut)
-        settings = cleaner_settings(store) | {"n_with_text": _n_with_text(connection)}
-        absent = _absent_quarters(store, connection, cut)
-        # Digests whose texts have left the home stay as they are: they cannot be computed again.
-        if built is not None and built.inputs == inputs and (absent or built.was_made_with(settings)):
-            return built
-        _refuse_absent(store, f"{ENTITY_TEXTS.name} {partition}", cut, absent)
-        digests = folder / "digests.parquet"
-        _write_described(connection, digests, ("page_id", "text_sha256"))
-        ordered = connection.sql(
-            f"""
-            SELECT wiki, dump_id, release, cut, page_id, revision_id, text_sha256
-            FROM candidates JOIN {parquet([digests])} USING (page_id) ORDER BY page_id
-            """
-        ).to_arrow_reader(_BATCH_ROWS)
-        rows = (pa.Table.from_batches([batch]) for batch in ordered)
-        return store.write(ENTITY_TEXTS, partition, rows, Provenance(inputs, settings), staging=folder)
+    partition, digests = partition_of(work.release.name, cut), work.folder / f"digests-{cut}.parquet"
+    work.settings.update(cleaner_settings(work.store))
+    work.read(TEMPEL_ENTITIES, partition, "candidates")
+    require_all_texts(work.store, [cut])
+    work.read(PAGE_TEXTS, quarters_of(work.store, cut), "texts")
+    _refuse_absent(work.store, work.connection, f"{ENTITY_TEXTS.name} {partition}", cut)
+    _write_described(work.connection, digests, ("page_id", "text_sha256"))
+    rows = work.rows(
+        f"""
+        SELECT wiki, dump_id, release, cut, page_id, revision_id, text_sha256
+        FROM candidates JOIN {parquet([digests])} USING (page_id) ORDER BY page_id
+        """
+    )
+    work.write(ENTITY_TEXTS, partition, rows)
 
 
 def write_described(
@@ -83,8 +73,10 @@ def write_described(
         ContractError: the cut or the release is not built, or texts of it are no longer in the home.
     """
     with spilling_to(path.parent) as connection:
+        require_all_texts(store, [cut])
+        view_files(connection, "texts", store.lake.files(PAGE_TEXTS.name, quarters_of(store, cut)), PAGE_TEXTS.schema)
         if release:
-            _view_release(store, connection, _entities_of(store, release, cut), cut)
+            view_files(connection, "candidates", need_version(store, TEMPEL_ENTITIES, release, cut).paths())
         else:
             _view_default(store, connection, cut)
         if among is not None:
@@ -95,7 +87,7 @@ def write_described(
                 CREATE OR REPLACE TEMP VIEW candidates AS FROM chosen
                 """
             )
-        _refuse_absent(store, f"candidates at {cut}", cut, _absent_quarters(store, connection, cut))
+        _refuse_absent(store, connection, f"candidates at {cut}", cut)
         draft = path.with_name(f"{path.name}.unordered")
         _write_described(connection, draft, tuple(DESCRIBED.names))
         ordered = connection.sql(f"FROM {parquet([draft])} ORDER BY page_id").to_arrow_reader(_BATCH_ROWS)
@@ -105,29 +97,13 @@ def write_described(
         draft.unlink()
 
 
-def _entities_of(store: Store, release: str, cut: date) -> Version:
-    entities = release_version(store, TEMPEL_ENTITIES, release, partition_of(release, cut))
-    if entities is None:
-        raise ContractError(
-            f"{TEMPEL_ENTITIES.name} of {release} at {cut} is not built; build it: tempkb release finish {release}"
-        )
-    return entities
-
-
-def _view_release(store: Store, connection: duckdb.DuckDBPyConnection, entities: Version, cut: date) -> None:
-    """Make the views `candidates`, from a release, and `texts`."""
-    view_files(connection, "candidates", entities.paths())
-    _view_texts(store, connection, cut)
-
-
 def _view_default(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> None:
-    """Make the views `texts`, and `candidates`: what the default design takes at a cut of the home."""
+    """Make the view `candidates`: what the default design takes at a cut of the home. Needs `texts`."""
     window = window_ending(cut, store.home.settings.granularity)
     snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
     if snapshot is None:
         raise not_built(store, STABLE_SNAPSHOTS.name, cut)
     view_files(connection, "snapshot", snapshot.paths())
-    _view_texts(store, connection, cut)
     design = Design((cut,))
     fill_list_items(store, connection, cut)
     mark_lists(connection, design, language_of_wiki(store.home.settings))
@@ -142,41 +118,22 @@ def _view_default(store: Store, connection: duckdb.DuckDBPyConnection, cut: date
     )
 
 
-def _view_texts(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> None:
-    view_files(connection, "texts", store.lake.files(PAGE_TEXTS.name, _quarters(store, cut)), PAGE_TEXTS.schema)
-
-
-def _quarters(store: Store, cut: date) -> list[str]:
-    """The quarters with texts that can win at a cut."""
-    return [key for key in store.lake.partitions(PAGE_TEXTS.name) if holds_winners(store, key, cut)]
-
-
-def _n_with_text(connection: duckdb.DuckDBPyConnection) -> int:
-    query = "SELECT count(*) FROM candidates SEMI JOIN texts USING (page_id, revision_id)"
-    return int(connection.execute(query).fetchall()[0][0])
-
-
-def _absent_quarters(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> list[tuple[str, int]]:
-    """Quarters whose texts left the home, each with the number of candidates that had a text of it.
+def _refuse_absent(store: Store, connection: duckdb.DuckDBPyConnection, what: str, cut: date) -> None:
+    """Refuse candidates whose texts left the home, which would be taken for articles without a text.
 
     A single text that is missing was taken out of the dumps since, and its entity is known by its title alone.
     """
-    return connection.execute(
+    absent = connection.execute(
         """
         SELECT strftime(date_trunc('quarter', revision_timestamp), '%Y-%m-%d') AS quarter, count(*)
         FROM candidates ANTI JOIN texts USING (page_id, revision_id)
         WHERE n_words IS NOT NULL AND quarter NOT IN (SELECT unnest($held::VARCHAR[]))
-        GROUP BY quarter ORDER BY quarter
+        GROUP BY quarter ORDER BY quarter LIMIT 1
         """,
-        {"held": _quarters(store, cut)},
-    ).fetchall()
-
-
-def _refuse_absent(store: Store, what: str, cut: date, absent: list[tuple[str, int]]) -> None:
-    """Refuse candidates whose texts left the home, which would be taken for articles without a text."""
-    require_all_texts(store, [cut])
-    if absent:
-        quarter, n = absent[0]
+        {"held": quarters_of(store, cut)},
+    ).fetchone()
+    if absent is not None:
+        quarter, n = absent
         raise ContractError(
             f"{what}: found no {PAGE_TEXTS.name} of the quarter {quarter}, which has the texts of {n:,} candidates; "
             f"expected it in the home; build the windows up to {cut} again: tempkb build"

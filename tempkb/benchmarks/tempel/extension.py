@@ -5,19 +5,17 @@ The paper promises extension (appendix A.5), but its code would draw everything 
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.temp_tables import make_table
 from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS, Design
 from tempkb.benchmarks.tempel.planning import Plan, Split, Surface, count_usable, new_pages, split_entity, surfaces_of
 from tempkb.benchmarks.tempel.quotas import equalise, fill_to
 from tempkb.benchmarks.tempel.surfaces import nearby_subsets
-from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
-from tempkb.store.memory import asking
-from tempkb.store.quoting import file_names, literal
+from tempkb.store.quoting import literal
 
 
 def extend_plan(
@@ -109,35 +107,34 @@ def balance(source: Plan, design: Design, cuts: Sequence[date]) -> Plan:
     return plan
 
 
-def balanced_mentions(files: Sequence[Path], plan: Plan, cut: date, release: str, seed: int) -> pa.Table:
-    """Return, of a release's mentions at a cut, as many of each entity as the balanced plan says, under its name."""
+def balanced_mentions(
+    connection: duckdb.DuckDBPyConnection, plan: Plan, cut: date, release: str, seed: int
+) -> pa.Table:
+    """Return, of a release's mentions at a cut, as many of each entity as the balanced plan says, under its name.
+
+    Args:
+        connection: a connection with the view `tempel_mentions` of the release and cut.
+    """
     quotas = [
         (page, subset, n) for (_, subset), by_cut in plan.planned.items() for page, n in by_cut.get(cut, {}).items()
     ]
-    columns = list(zip(*quotas, strict=True)) or [(), (), ()]
-    kinds = {"target_page_id": pa.int64(), "subset": pa.string(), "n": pa.int64()}
-    with asking() as connection:
-        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
-        connection.register("quota", pa.table(dict(zip(kinds, arrays, strict=True))))
-        rows = connection.sql(
-            f"""
-            SELECT m.* REPLACE ({literal(release)} AS release, quota.n AS nr_mens_extracted)
-            FROM read_parquet($files) AS m JOIN quota USING (target_page_id, subset)
-            QUALIFY row_number() OVER (PARTITION BY target_page_id, subset
-                ORDER BY md5(concat_ws('|', {seed}, anchor_page_id, start_char)), anchor_page_id, start_char
-            ) <= quota.n
-            ORDER BY target_page_id, anchor_page_id, start_char
-            """,
-            params={"files": file_names(files)},
-        ).to_arrow_table()
-    return rows.select(TEMPEL_MENTIONS.schema.names)
+    make_table(connection, "quota", "target_page_id BIGINT, subset VARCHAR, n BIGINT", quotas)
+    return connection.sql(
+        f"""
+        SELECT m.* REPLACE ({literal(release)} AS release, quota.n AS nr_mens_extracted)
+        FROM tempel_mentions AS m JOIN quota USING (target_page_id, subset)
+        QUALIFY row_number() OVER (PARTITION BY target_page_id, subset
+            ORDER BY md5(concat_ws('|', {seed}, anchor_page_id, start_char)), anchor_page_id, start_char
+        ) <= quota.n
+        ORDER BY target_page_id, anchor_page_id, start_char
+        """
+    ).to_arrow_table()
 
 
-def renamed(files: Sequence[Path], release: str) -> pa.Table:
-    """Return the candidates of a release at a cut under another release's name."""
-    with asking() as connection:
-        query = f"SELECT * REPLACE ({literal(release)} AS release) FROM read_parquet($files) ORDER BY page_id"
-        return connection.sql(query, params={"files": file_names(files)}).to_arrow_table()
+def renamed(connection: duckdb.DuckDBPyConnection, release: str) -> pa.Table:
+    """Return the candidates of a release at a cut, the view `tempel_entities`, under another release's name."""
+    query = f"SELECT * REPLACE ({literal(release)} AS release) FROM tempel_entities ORDER BY page_id"
+    return connection.sql(query).to_arrow_table()
 
 
 def _grown(surfaces: Sequence[Surface], frozen: Split, design: Design) -> Split:

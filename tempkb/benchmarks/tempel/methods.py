@@ -1,6 +1,6 @@
 """The methods of TempEL, which the code that all benchmarks share calls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -8,10 +8,8 @@ import pyarrow as pa
 
 from tempkb.benchmarks.loading import config_of_table
 from tempkb.benchmarks.methods import (
-    Built,
     Closing,
     Grid,
-    Log,
     Made,
     Methods,
     Options,
@@ -27,7 +25,7 @@ from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
 from tempkb.benchmarks.tempel.exporting import write_files
 from tempkb.benchmarks.tempel.new_entities import write_new_entities
 from tempkb.benchmarks.tempel.plots import plot_figures
-from tempkb.benchmarks.tempel.releases import Release, balanced, built_cuts, extended, read_entry
+from tempkb.benchmarks.tempel.releases import Release, balanced, extended, read_entry
 from tempkb.benchmarks.tempel.tables import (
     ENTITY_TEXTS,
     TEMPEL_ENTITIES,
@@ -38,12 +36,14 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
 )
+from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Picture, Rows, Shows
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
+from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 from tempkb.windows import refuse_future_cuts
 from tempkb.wording import counted
@@ -74,31 +74,15 @@ def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     return {**{table.name: cuts for table in _OF_CUTS}, **{table.name: [release.name] for table in once}}
 
 
-def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
-    written = write_release(store, release, log)
-    return Built(written.warnings, written.fresh)
+def _each_cut(table: Table, write: Callable[[ReleaseWork, date], None]) -> Callable[[ReleaseWork], None]:
+    """Return what writes a table of each cut that does not stand."""
 
+    def run(work: ReleaseWork) -> None:
+        for cut in work.release.cuts:
+            if not work.stands(table, partition_of(work.release.name, cut)):
+                write(work.branch(), cut)
 
-def _run_texts(store: Store, release: Release, log: Log, _options: Options) -> Built:
-    places = [(ENTITY_TEXTS.name, partition_of(release.name, cut)) for cut in release.cuts]
-    before = [store.lake.current(*place) for place in places]
-    versions = [write_entity_texts(store, release, cut) for cut in release.cuts]
-    log(f"{release.name}: digests of {sum(one.rows for one in versions):,} candidates at {len(versions)} snapshots")
-    # A run that was killed may have left digests of a release that never was complete; nobody has checked them.
-    unknown = set(release.cuts) - set(built_cuts(store.home, release.name))
-    return Built(
-        fresh={
-            version.partition
-            for cut, old, version in zip(release.cuts, before, versions, strict=True)
-            if old != version or cut in unknown
-        }
-    )
-
-
-def _run_new(store: Store, release: Release, log: Log, _options: Options) -> Built:
-    versions = [write_new_entities(store, release, cut) for cut in release.cuts]
-    log(f"{release.name}: types of {sum(one.rows for one in versions):,} new entities")
-    return Built()
+    return run
 
 
 def _shows(_store: Store, _release: Release, versions: Versions) -> Shows:
@@ -174,7 +158,7 @@ _STEP = Step(
             (TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES),
         ),
     ),
-    _run,
+    write_release,
     PROMISES,
     _shows,
 )
@@ -188,7 +172,7 @@ _TEXTS_STEP = Step(
             (TEMPEL_ENTITIES, TEMPEL_RELEASES, PAGE_TEXTS),
         ),
     ),
-    _run_texts,
+    _each_cut(ENTITY_TEXTS, write_entity_texts),
     OF_TEXTS,
 )
 _NEW_STEP = Step(
@@ -201,7 +185,7 @@ _NEW_STEP = Step(
             (TEMPEL_ENTITIES, TEMPEL_RELEASES, STABLE_SNAPSHOTS, PAGE_TEXTS),
         ),
     ),
-    _run_new,
+    _each_cut(TEMPEL_NEW_ENTITIES, write_new_entities),
     OF_NEW,
 )
 

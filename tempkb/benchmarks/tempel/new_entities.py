@@ -8,20 +8,16 @@ from datetime import date
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.shingles import Origin, origins
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_NEW_ENTITIES
-from tempkb.errors import ContractError
+from tempkb.benchmarks.work import ReleaseWork
 from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.mentions.texts import holds_winners
+from tempkb.mentions.texts import quarters_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.drafts import Provenance
-from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store
-from tempkb.store.versions import Version
 from tempkb.wikidata.list_items import dump_for
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.wikidata.tables import ENTITY_CLASSES
@@ -62,53 +58,29 @@ def paper_type(title: str, year: int) -> str:
     return "recurrent" if is_dated and any(word in name for word in (*_RECURRENT, season)) else "other"
 
 
-def write_new_entities(store: Store, release: Release, cut: date) -> Version:
-    """Write what the new entities of a release's cut are, unless it is written from the same tables, and return it.
+def write_new_entities(work: ReleaseWork, cut: date) -> None:
+    """Write what the new entities of a release's cut are.
 
     Raises:
         ContractError: the candidates of the cut are not built.
     """
-    partition = partition_of(release.name, cut)
-    entities = store.lake.current(TEMPEL_ENTITIES.name, partition)
-    if entities is None:
-        raise ContractError(
-            f"{TEMPEL_ENTITIES.name} of {release.name} at {cut} is not built; build it: tempkb release finish "
-            f"{release.name}"
-        )
-    built = store.lake.current(TEMPEL_NEW_ENTITIES.name, partition)
-    with store.lake.staging() as folder, spilling_to(folder) as connection:
-        before, classes = _snapshot_before(store, release, cut), _classes_at(store, connection, cut)
-        inputs = {f"{one.table} {one.partition}": one.version for one in (entities, before, classes) if one is not None}
-        if built is not None and built.inputs == inputs:
-            return built
-        view_files(connection, "entities", entities.paths(), TEMPEL_ENTITIES.schema)
-        view_files(connection, "before", before.paths() if before else [], STABLE_SNAPSHOTS.schema)
-        view_files(connection, "classes", classes.paths() if classes else [], ENTITY_CLASSES.schema)
-        _view_texts(store, connection, cut)
-        is_english = language_of_wiki(store.home.settings) == "en"
-        found = origins(dict(_texts_of_new(connection)), _texts_before(connection)) if before else {}
-        rows = [_row(row, cut, found.get(row["page_id"]), is_english=is_english) for row in _known(connection)]
-        table = pa.Table.from_pylist(rows, TEMPEL_NEW_ENTITIES.schema)
-        return store.write(TEMPEL_NEW_ENTITIES, partition, [table], Provenance(inputs), staging=folder)
-
-
-def _snapshot_before(store: Store, release: Release, cut: date) -> Version | None:
-    """The snapshot since which entities of a cut are new; None if it is not built."""
-    before = release.design.new_since(cut) if cut in release.design.snapshots else release.before(cut)
-    for window in store.lake.partitions(STABLE_SNAPSHOTS.name):
-        if window_of_key(window, store.home.settings.granularity).end == before:
-            return store.lake.current(STABLE_SNAPSHOTS.name, window)
-    return None
-
-
-def _classes_at(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> Version | None:
+    store, connection, partition = work.store, work.connection, partition_of(work.release.name, cut)
     dump_id = dump_for(store, connection, cut)
-    return store.lake.current(ENTITY_CLASSES.name, dump_id) if dump_id else None
+    work.read(TEMPEL_ENTITIES, partition, "entities")
+    before = work.read(STABLE_SNAPSHOTS, _window_before(store, work.release, cut), "before")
+    work.read(ENTITY_CLASSES, [dump_id] if dump_id else [], "classes")
+    work.read(PAGE_TEXTS, quarters_of(store, cut), "texts")
+    is_english = language_of_wiki(store.home.settings) == "en"
+    found = origins(dict(_texts_of_new(connection)), _texts_before(connection)) if before else {}
+    rows = [_row(row, cut, found.get(row["page_id"]), is_english=is_english) for row in _known(connection)]
+    work.write(TEMPEL_NEW_ENTITIES, partition, rows)
 
 
-def _view_texts(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> None:
-    quarters = [key for key in store.lake.partitions(PAGE_TEXTS.name) if holds_winners(store, key, cut)]
-    view_files(connection, "texts", store.lake.files(PAGE_TEXTS.name, quarters), PAGE_TEXTS.schema)
+def _window_before(store: Store, release: Release, cut: date) -> list[str]:
+    """The window of the snapshot since which entities of a cut are new; none if it is not built."""
+    before = release.design.new_since(cut) if cut in release.design.snapshots else release.before(cut)
+    windows, granularity = store.lake.partitions(STABLE_SNAPSHOTS.name), store.home.settings.granularity
+    return [key for key in windows if window_of_key(key, granularity).end == before]
 
 
 def _texts_of_new(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, str]]:

@@ -6,10 +6,8 @@ from datetime import date
 from typing import Any
 
 from tempkb.benchmarks import releases
-from tempkb.benchmarks.register import entry_if_any
 from tempkb.benchmarks.tempel.design import Design, from_json
 from tempkb.errors import DesignError
-from tempkb.settings import Home
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,3 @@ def read_entry(entry: Mapping[str, Any]) -> Release:
     added = tuple(date.fromisoformat(day) for day in entry.get("added", ()))
     design = from_json(entry["design"])
     return Release(entry["name"], entry["benchmark"], entry["preset"], design, added, entry.get("made_from", ""))
-
-
-def built_cuts(home: Home, name: str) -> tuple[date, ...]:
-    """Return the snapshots of a release as it was last built completely; none if it never was."""
-    entry = entry_if_any(home, name).built
-    return read_entry(entry).cuts if entry else ()

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import pyarrow as pa
-
 from tempkb.benchmarks.fact_queries.card import card_of
 from tempkb.benchmarks.fact_queries.design import TEMPLAMA
 from tempkb.benchmarks.fact_queries.exporting import configs_of, write_files
@@ -20,17 +18,14 @@ from tempkb.benchmarks.fact_queries.lm_eval import tasks_of
 from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
-from tempkb.benchmarks.methods import Built, Log, Made, Methods, Options, Step
-from tempkb.benchmarks.prompt_steps import are_current
+from tempkb.benchmarks.methods import Made, Methods, Step
 from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS, OF_FUTURE_RELATIONS
 from tempkb.benchmarks.templama.future_prompts import future_prompts
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
 from tempkb.benchmarks.templama.reading import PROMPTING
 from tempkb.benchmarks.templama.tables import FUTURE, FUTURE_RELATION_QUERIES, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
-from tempkb.errors import ContractError
-from tempkb.store.drafts import Provenance
+from tempkb.benchmarks.work import ReleaseWork
 from tempkb.store.parquet import read_parquet
-from tempkb.store.store import Store
 
 _TABLES = Tables(TEMPLAMA_QUERIES, TEMPLAMA_PROMPTS)
 
@@ -49,24 +44,17 @@ def _future_partition(release: Release) -> str:
     return f"{release.name}.{FUTURE}"
 
 
-def _write_future_queries(store: Store, release: Release, _log: Log, _options: Options) -> Built:
-    if store.lake.current(FUTURE_RELATION_QUERIES.name, release.name) is None:
-        rows = future_relation_rows(store.home.wiki or "", release.name)
-        table = pa.Table.from_pylist(rows, FUTURE_RELATION_QUERIES.schema)
-        store.write(FUTURE_RELATION_QUERIES, release.name, [table], Provenance())
-    return Built()
+def _write_future_queries(work: ReleaseWork) -> None:
+    if not work.stands(FUTURE_RELATION_QUERIES, work.release.name):
+        rows = future_relation_rows(work.store.home.wiki or "", work.release.name)
+        work.write(FUTURE_RELATION_QUERIES, work.release.name, rows)
 
 
-def _write_future_prompts(store: Store, release: Release) -> None:
-    if not are_current(store, store.lake.current(TEMPLAMA_PROMPTS.name, _future_partition(release))):
-        queries = store.lake.current(FUTURE_RELATION_QUERIES.name, release.name)
-        if queries is None:
-            raise ContractError(
-                f"{FUTURE_RELATION_QUERIES.name} of {release.name} is not built; build the release again"
-            )
+def _write_future_prompts(work: ReleaseWork) -> None:
+    if not work.stands(TEMPLAMA_PROMPTS, _future_partition(work.release)):
+        (queries,) = work.read(FUTURE_RELATION_QUERIES, work.release.name)
         rows = future_prompts(read_parquet(queries.paths()).to_pylist())
-        provenance = Provenance({f"{queries.table} {queries.partition}": queries.version})
-        store.write(TEMPLAMA_PROMPTS, _future_partition(release), [rows], provenance)
+        work.write(TEMPLAMA_PROMPTS, _future_partition(work.release), rows)
 
 
 _FUTURE = Step(

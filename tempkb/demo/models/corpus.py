@@ -17,7 +17,7 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
 from tempkb.demo.models.recipe import FACTS, KINDS, is_withheld
 from tempkb.errors import SettingsError
 from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.mentions.texts import holds_winners
+from tempkb.mentions.texts import quarters_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
@@ -100,8 +100,7 @@ class _Reader:
         """Return the corpus of a cut."""
         window = window_ending(cut, self._store.home.settings.granularity)
         self._view("snapshot", STABLE_SNAPSHOTS, [window.key])
-        quarters = [key for key in self._store.lake.partitions(PAGE_TEXTS.name) if holds_winners(self._store, key, cut)]
-        self._view("texts", PAGE_TEXTS, quarters)
+        self._view("texts", PAGE_TEXTS, quarters_of(self._store, cut))
         names, n_withheld = self._names(), dict.fromkeys(("tests", "subjects"), 0)
         sentences = []
         for own, text, paragraphs, entity_id, kind in self._articles():

@@ -6,6 +6,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from tempkb.benchmarks.dynamic_templama.building import count_tokens
 from tempkb.benchmarks.dynamic_templama.views import share_lost, split_shares
+from tempkb.benchmarks.work import working
 from tempkb.errors import SettingsError
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, TEMPLAMA, players, release
 from tempkb_tests.wikidata.items import read_home
@@ -145,7 +146,8 @@ def test_tokens_and_what_they_lose(store, tmp_path):
 
     (name,) = store.read("fact_releases")["release"].to_pylist()
     made = load(store.home, DYNAMIC_TEMPLAMA, name)
-    count_tokens(store, made, folder / "tokenizer.json")
+    with working(store, made, options={"tokenizer": folder / "tokenizer.json"}) as work:
+        count_tokens(work)
     found = [(row["tokenizer"], row["label"], row["n_tokens"]) for row in store.read("answer_tokens").to_pylist()]
     # With the blank before it, as within a sentence.
     assert found == [("words", "Reed", 1), ("words", "Old Salt Works", 3), ("words", "Moss", 1)]
@@ -164,5 +166,9 @@ def test_tokens_and_what_they_lose(store, tmp_path):
         "2019-10-01": (3, 3, 2, pytest.approx(33.3)),
     }
     assert {row["label"] for row in rows(store, "dynamic_templama_single_token")} == {"Reed", "Moss"}
-    with pytest.raises(SettingsError, match=r"expected a tokenizer\.json"):
-        count_tokens(store, made, tmp_path / "missing.json")
+    missing = {"tokenizer": tmp_path / "missing.json"}
+    with (
+        pytest.raises(SettingsError, match=r"expected a tokenizer\.json"),
+        working(store, made, options=missing) as work,
+    ):
+        count_tokens(work)

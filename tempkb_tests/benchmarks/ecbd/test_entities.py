@@ -193,7 +193,7 @@ STUDY = {"cut": date(2024, 1, 1), "first": date(2021, 1, 1), "end": date(2023, 1
 def chosen(connection, **changes):
     left_out = choose_entities(connection, Design(**{**STUDY, **changes}), "en")
     rows = connection.execute("SELECT page_id, subset, origin_window FROM chosen ORDER BY page_id").fetchall()
-    return rows, {one.reason: one.n for one in left_out}
+    return rows, dict(left_out.counts)
 
 
 def test_without_any_item_there_is_no_release_of_popular_pages_in_silence(connection):

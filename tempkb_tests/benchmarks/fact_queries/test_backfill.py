@@ -41,13 +41,13 @@ with dagster_at(home) as instance:
         done = defs.resolve_job_def(job).execute_in_process(instance=instance, tags=tags)
         told[job] = sorted({(event.asset_key.to_user_string(), event.partition)
                             for event in done.all_events if event.is_step_materialization})
-    from tempkb.benchmarks.dynamic_templama import methods
-    build = methods.build_changes
-    def fail(store, release, log):
+    from tempkb.benchmarks.dynamic_templama import building
+    make = building.make_changes
+    def fail(study, release, *windows):
         if release.name == "bad":
             raise ContractError("a fault of one")
-        return build(store, release, log)
-    methods.build_changes = fail
+        return make(study, release, *windows)
+    building.make_changes = fail
     instance.add_dynamic_partitions("dynamic_templama_releases", ["bad", "other"])
     tags = {"dagster/asset_partition_range_start": "bad", "dagster/asset_partition_range_end": "other"}
     done = defs.resolve_job_def("build_dynamic_templama").execute_in_process(

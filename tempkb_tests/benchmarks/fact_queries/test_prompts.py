@@ -22,6 +22,7 @@ from tempkb.benchmarks.fact_queries.templates import Template, read_templates, t
 from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.register import alone, mark_built
 from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS
+from tempkb.benchmarks.work import working
 from tempkb.errors import DesignError
 from tempkb.prompts import Prompt
 from tempkb.store.drafts import Provenance
@@ -414,8 +415,8 @@ def test_a_lost_window_is_built_again_as_it_was_and_prompts_follow_queries_that_
     table = pa.Table.from_pylist(fewer, DYNAMIC_TEMPLAMA_QUERIES.schema)
     store.write(DYNAMIC_TEMPLAMA_QUERIES, f"{made.name}.2019-10-01", [table], Provenance())
     tables = Tables(DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_CHANGES)
-    with alone(store.home, made.name):
-        build_prompts(store, made, tables, quiet)
+    with alone(store.home, made.name), working(store, made) as work:
+        build_prompts(tables, work)
     after = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
     assert {key for key, version in after.items() if version != before[key]} == {f"{made.name}.2019-10-01"}
     assert len(asked(store, "Q1_P54_2019-Q4")) == 1

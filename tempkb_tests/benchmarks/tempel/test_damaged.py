@@ -54,7 +54,10 @@ def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released):
     summary = build(TEMPEL, create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "new"))
     # Its source is lost now, and it says so, in place of a release that nobody had asked for.
     (failure,) = summary.failures
-    assert failure.startswith("mention_priors of the window 2021-Q4, which ends at snapshot 2022-01-01, is not built")
+    assert failure.startswith(
+        "release 'new': mention_priors of 2021-10-01 is not built, was lost to damage, or is older"
+    )
+    assert "; build it first: tempkb build --windows 2021-10-01..2022-01-01. " in failure
     assert failure.endswith("Nothing was kept of release 'new'")
     assert release_names(store.home) == ["demo-cloze", "demo-quarters", "r"]
 
@@ -128,5 +131,5 @@ def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(release
     assert is_built(store.home, "r")
     require_whole(store, "r")
     checked = [(call.args[1], call.kwargs["fresh"]) for call in require.call_args_list]
-    assert (PROMISES, {f"r.{cut}" for cut in CUTS}) in checked
+    assert (PROMISES, {"r", *(f"r.{cut}" for cut in CUTS)}) in checked
     assert [fresh for promises, fresh in checked if promises == OF_TEXTS] == [set()], "no digests were written"

@@ -16,6 +16,7 @@ from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.checking import OF_TEXTS
 from tempkb.benchmarks.tempel.entity_texts import write_described, write_entity_texts
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS
+from tempkb.benchmarks.work import working
 from tempkb.errors import ContractError
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.drafts import Provenance
@@ -140,7 +141,8 @@ def test_an_entity_whose_text_was_taken_out_is_known_by_its_title(released):
     # What is built stays, and what is built anew has no other text.
     build_release(store, TEMPEL, release, lambda line: None)
     assert digests(store, "r", CUTS[0]) == other
-    write_entity_texts(store, release, CUTS[0])
+    with working(store, release) as work:
+        write_entity_texts(work, CUTS[0])
     by_title = {row["page_id"]: text_sha256(row["title"], "")}
     assert digests(store, "r", CUTS[0]) == other | by_title
 

@@ -102,5 +102,6 @@ def judged(store, window):
         )
         mark_lists(connection, design, "en")
         use_mentions(connection, design)
+        connection.execute("CREATE TEMP TABLE redirect_pages (page_id BIGINT)")
         judge(connection, design)
         return connection.sql("FROM judged").to_arrow_table().to_pylist()

@@ -6,14 +6,13 @@ from datetime import date
 import pyarrow as pa
 
 from tempkb.benchmarks.card import SOURCES, Card
-from tempkb.benchmarks.methods import Built, Closing, Grid, Made, Methods, Step
+from tempkb.benchmarks.methods import Closing, Grid, Made, Methods, Step
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import Release
 from tempkb.benchmarks.sources import newest_cut
 from tempkb.errors import DesignError
 from tempkb.prompts import Prompt
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.toy.tables import TOY_PROMPTS, TOY_TITLES
 
 
@@ -40,8 +39,9 @@ def read_entry(said):
     return Release(said["name"], said["benchmark"], said["preset"], Design(**said["design"]))
 
 
-def build(store, release, log, options):
-    snapshot = store.read(STABLE_SNAPSHOTS.name, cut=release.design.cut).to_pylist()
+def build(work):
+    release = work.release
+    snapshot = work.store.read(STABLE_SNAPSHOTS.name, cut=release.design.cut).to_pylist()
     # A loud release is at fault: its titles are not those of the snapshot.
     rows = [
         {
@@ -54,14 +54,12 @@ def build(store, release, log, options):
         if row["title"].startswith(release.design.letter)
     ]
     kept = [{name: row[name] for name in TOY_TITLES.column_names()} for row in rows]
-    store.write(TOY_TITLES, release.name, [pa.Table.from_pylist(kept, TOY_TITLES.schema)], Provenance())
-    log(f"{len(kept)} titles")
-    return Built()
+    work.write(TOY_TITLES, release.name, pa.Table.from_pylist(kept, TOY_TITLES.schema))
 
 
-def build_prompts(store, release, log, options):
-    rows = []
-    for row in store.read(TOY_TITLES.name, release=release.name).to_pylist():
+def build_prompts(work):
+    release, rows = work.release, []
+    for row in work.store.read(TOY_TITLES.name, release=release.name).to_pylist():
         prompt = Prompt(f"The first letter of {row['title']} is ", row["title"][0], ".")
         rows.append(
             {
@@ -80,8 +78,7 @@ def build_prompts(store, release, log, options):
             }
         )
     rows.sort(key=lambda row: row["item_id"])
-    store.write(TOY_PROMPTS, release.name, [pa.Table.from_pylist(rows, TOY_PROMPTS.schema)], Provenance())
-    return Built()
+    work.write(TOY_PROMPTS, release.name, pa.Table.from_pylist(rows, TOY_PROMPTS.schema))
 
 
 def files(store, release, out, options):
