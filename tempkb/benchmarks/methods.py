@@ -37,14 +37,9 @@ class Built:
 
 @dataclass(frozen=True)
 class Made:
-    """A table that a step writes.
-
-    Attributes:
-        meaning: its description in the UI: one or two sentences, and the key.
-    """
+    """A table that a step writes, and what it is made from."""
 
     table: Table
-    meaning: str
     sources: tuple[Table, ...]
 
 

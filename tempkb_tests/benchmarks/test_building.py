@@ -103,8 +103,8 @@ def count(work):
         raise ContractError("a negative count")
 
 
-STEP = Step("toy", (Made(ROWS, "", ()), Made(TOLD, "", ())), write_rows, (PROMISE,))
-COUNTING = Step("count", (Made(COUNTED, "", ()),), count)
+STEP = Step("toy", (Made(ROWS, ()), Made(TOLD, ())), write_rows, (PROMISE,))
+COUNTING = Step("count", (Made(COUNTED, ()),), count)
 METHODS = Methods(
     design=None,
     read_entry=None,

@@ -124,8 +124,6 @@ _CHANGES_STEP = Step(
     (
         Made(
             DYNAMIC_TEMPLAMA_CHANGES,
-            "How each answer changed from the window before. An update has a row of the arriving object and one of the "
-            "leaving object. Key `subject_id, relation, object_id`.",
             (DYNAMIC_TEMPLAMA_QUERIES, FACT_SPELLS),
         ),
     ),
@@ -139,7 +137,6 @@ _TOKENS_STEP = Step(
     (
         Made(
             ANSWER_TOKENS,
-            "The number of tokens of a release's answers, by tokenizer. Key `tokenizer, object_id`.",
             (FACT_SPELLS,),
         ),
     ),

@@ -135,17 +135,14 @@ _STEP = Step(
     (
         Made(
             ECBD_ENTITIES,
-            "The entities of a release, with origin, category and names. What is left out is counted in `exclusions`. "
-            "Key `page_id`.",
             (STABLE_SNAPSHOTS, ENTITY_POPULARITY, WIKIDATA_ENTITIES, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES),
         ),
         Made(
             ECBD_SENTENCES,
-            "Sentences that mention an entity once, with their noun phrases. Key `page_id, sentence_start_char`.",
             (ECBD_ENTITIES, PAGE_TEXTS, PAGE_LINKS, MENTIONS),
         ),
-        Made(ECBD_CLOZE, "Cloze items: sentences with one masked span. Key `cloze_id`.", (ECBD_SENTENCES,)),
-        Made(ECBD_RELEASES, "Releases of ECBD with their designs. Key `release`.", (ECBD_CLOZE,)),
+        Made(ECBD_CLOZE, (ECBD_SENTENCES,)),
+        Made(ECBD_RELEASES, (ECBD_CLOZE,)),
     ),
     write_release,
     PROMISES,
@@ -156,8 +153,6 @@ _PROMPTS_STEP = Step(
     (
         Made(
             ECBD_PROMPTS,
-            "The prompts of a release: each item in each of its variants. Variants that an item does not have are "
-            "counted in `exclusions`. Key `item_id, target_id, variant`.",
             (ECBD_CLOZE, ECBD_RELEASES),
         ),
     ),

@@ -66,17 +66,13 @@ def spells_step(benchmark: str) -> Step:
         (
             Made(
                 FACT_SUBJECTS,
-                "The subjects of a release, by relation. What is left out is counted in `exclusions`. "
-                "Key `relation, subject_id`.",
                 (FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES),
             ),
             Made(
                 FACT_SPELLS,
-                "The spells in which a subject had an object: facts that touch are joined, gaps are kept. "
-                "Key `subject_id, relation, object_id, spell_no`.",
                 (FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES),
             ),
-            Made(FACT_RELEASES, "Releases of facts with their designs. Key `release`.", (FACT_SPELLS,)),
+            Made(FACT_RELEASES, (FACT_SPELLS,)),
         ),
         build_spells,
         PROMISES,
@@ -91,7 +87,7 @@ def queries_step(table: Table, title: str) -> Step:
         return {table.name: shown_of_queries(versions[table.name])}
 
     meaning = f"The queries of {title}: one for each subject, relation and window, with all answers. Key `query_id`."
-    made = Made(table, meaning, (FACT_SPELLS, FACT_SUBJECTS))
+    made = Made(table, (FACT_SPELLS, FACT_SUBJECTS))
     return Step(table.name, (made,), partial(build_queries, table), promises_of_queries(table), shows)
 
 
@@ -121,7 +117,7 @@ def prompts_step(
     )
     return Step(
         prompts.name,
-        (Made(prompts, meaning, (tables.queries, FACT_SPELLS, FACT_SUBJECTS, *sources)),),
+        (Made(prompts, (tables.queries, FACT_SPELLS, FACT_SUBJECTS, *sources)),),
         build,
         (*promises_of_prompts(tables.queries, prompts), *promises),
         shows_of_prompts(prompts),

@@ -137,24 +137,20 @@ _STEP = Step(
     (
         Made(
             TEMPEL_PLANS,
-            "The frozen plan of a release: entities, surfaces and quotas by cut. Key `page_id, subset`.",
             (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS, PAGE_TEXTS),
         ),
         Made(
             TEMPEL_FILTERS,
-            "How much each filter drops at each snapshot: in order, alone and only. Key `filter, applied`.",
             (TEMPEL_PLANS,),
         ),
         Made(
             TEMPEL_MENTIONS,
-            "Mentions with the attributes of the paper's table 4. Key `target_page_id, anchor_page_id, start_char`.",
             (TEMPEL_PLANS,),
         ),
-        Made(TEMPEL_ENTITIES, "The candidates of each snapshot. Key `page_id`.", (TEMPEL_PLANS,)),
-        Made(TEMPEL_RELEASES, "Releases with their designs. Key `release`.", (TEMPEL_MENTIONS, TEMPEL_ENTITIES)),
+        Made(TEMPEL_ENTITIES, (TEMPEL_PLANS,)),
+        Made(TEMPEL_RELEASES, (TEMPEL_MENTIONS, TEMPEL_ENTITIES)),
         Made(
             TEMPEL_STATISTICS,
-            "Table 1 and figures 3, 4c, 6 and 7 as numbers. Key `figure, cut, series, label`.",
             (TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES),
         ),
     ),
@@ -167,8 +163,6 @@ _TEXTS_STEP = Step(
     (
         Made(
             ENTITY_TEXTS,
-            "The digest of title and description of each candidate, by which linkers encode each text once. "
-            "Key `page_id`.",
             (TEMPEL_ENTITIES, TEMPEL_RELEASES, PAGE_TEXTS),
         ),
     ),
@@ -180,8 +174,6 @@ _NEW_STEP = Step(
     (
         Made(
             TEMPEL_NEW_ENTITIES,
-            "What the new entities are: by the paper's keywords, by Wikidata's classes, and by the texts and titles of "
-            "the snapshot before. Key `page_id`.",
             (TEMPEL_ENTITIES, TEMPEL_RELEASES, STABLE_SNAPSHOTS, PAGE_TEXTS),
         ),
     ),

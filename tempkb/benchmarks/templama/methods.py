@@ -62,7 +62,6 @@ _FUTURE = Step(
     (
         Made(
             FUTURE_RELATION_QUERIES,
-            "TempLAMA's table 9: 86 queries about the future with closed sets of answers. Key `query_no`.",
             # The queries are a source so that the steps follow one another.
             (FACT_RELEASES, TEMPLAMA_QUERIES),
         ),

@@ -110,11 +110,11 @@ METHODS = Methods(
     steps=(
         Step(
             "toy_letters",
-            (Made(TOY_TITLES, "Titles. Key `page_id`.", (STABLE_SNAPSHOTS,)),),
+            (Made(TOY_TITLES, (STABLE_SNAPSHOTS,)),),
             build,
             (TITLES_ARE_TITLES,),
         ),
-        Step(TOY_PROMPTS.name, (Made(TOY_PROMPTS, "Prompts. Key `item_id`.", (TOY_TITLES,)),), build_prompts),
+        Step(TOY_PROMPTS.name, (Made(TOY_PROMPTS, (TOY_TITLES,)),), build_prompts),
     ),
     files=files,
     card=card,
