@@ -149,7 +149,7 @@ METHODS = Methods(
     partitions=_partitions,
     steps=(
         spells_step(DYNAMIC),
-        queries_step(DYNAMIC_TEMPLAMA_QUERIES, "DynamicTempLAMA"),
+        queries_step(DYNAMIC_TEMPLAMA_QUERIES),
         _CHANGES_STEP,
         _PROMPTS_STEP,
     ),

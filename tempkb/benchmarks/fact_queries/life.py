@@ -80,13 +80,12 @@ def spells_step(benchmark: str) -> Step:
     )
 
 
-def queries_step(table: Table, title: str) -> Step:
+def queries_step(table: Table) -> Step:
     """Return the step that writes the queries of every window of a release."""
 
     def shows(_store: Store, _release: Release, versions: Versions) -> Shows:
         return {table.name: shown_of_queries(versions[table.name])}
 
-    meaning = f"The queries of {title}: one for each subject, relation and window, with all answers. Key `query_id`."
     made = Made(table, (FACT_SPELLS, FACT_SUBJECTS))
     return Step(table.name, (made,), partial(build_queries, table), promises_of_queries(table), shows)
 
@@ -111,10 +110,6 @@ def prompts_step(
         build_prompts(tables, work)
         further(work.branch())
 
-    meaning = (
-        "The prompts of a release: for each query its answers, the answers that left, and controls, in each variant. "
-        "What cannot be asked is counted in `exclusions`. Key `item_id, target_id, variant`."
-    )
     return Step(
         prompts.name,
         (Made(prompts, (tables.queries, FACT_SPELLS, FACT_SUBJECTS, *sources)),),
