@@ -396,28 +396,6 @@ def test_an_added_linker_is_added_again_from_where_it_was():
     assert mend_in_words(of_hub) == "Fetch them again: tempkb linker add zero x/y --revision 0a1b"
 
 
-@pytest.mark.slow
-def test_the_lost_row_of_a_linker_is_written_again_by_the_command_that_is_named(store, taught, capsys):
-    version = train(store).version
-    row = known_linker(store.lake, "tiny")
-    (path,) = version.paths()
-    path.write_bytes(path.read_bytes()[:-9])
-    print_status()
-    (line,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("damaged: linkers tiny")]
-    command = line.partition("build it again: ")[2].removeprefix(f"TEMPKB_HOME={store.home.path} ")
-    assert typed(command) == linker_request("tiny", WORDS)
-    assert known_linker(store.lake, "tiny") is None
-    train(store)
-    assert known_linker(store.lake, "tiny") == row
-    assert len(taught) == 1
-    # What is not known is left to who types it.
-    (store.home.linkers / "tiny.json").unlink()
-    told = command_for(store, "linkers", "tiny")
-    assert "linker add tiny CHECKPOINT, or" in told
-    assert told.endswith("linker train RELEASE --cut DATE --preset PRESET --name tiny")
-    assert command_for(store, "linking_scores", "tiny--r--2022-01-01--own") == "tempkb linker score tiny"
-
-
 def flip_weights(folder):
     weights = folder / "document_0_Transformer" / "model.safetensors"
     data = bytearray(weights.read_bytes())

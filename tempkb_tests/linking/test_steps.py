@@ -122,13 +122,6 @@ def test_status_says_which_scores_are_stale_and_what_to_type(store, encoder, cap
     assert [one for one in said if one.startswith("linking_scores (1 partition); renew: ") and one.endswith(typed)]
 
 
-def test_lost_scores_are_due(store, encoder):
-    cut_off(*store.lake.current(LINKING_SCORES.name, f"bm25--r--{A}--own").places())
-    assert due(store) == ["bm25"]
-    link(store, "bm25")
-    assert due(store) == []
-
-
 def test_thresholds_are_due_if_they_are_lost_or_of_other_scores(store, encoder):
     link(store, "prior", pools=(str(A),), subset="validation", cuts=(B,))
     assert (due(store), store.lake.partitions(NIL_THRESHOLDS.name)) == ([], ["prior"])

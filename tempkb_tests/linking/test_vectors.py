@@ -13,7 +13,6 @@ from tempkb.linking.requests import LinkRequest
 from tempkb.linking.tables import ENTITY_VECTORS, LINKERS
 from tempkb.linking.vectors import encode_missing, vectors_of
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import LockTimeoutError
 from tempkb_tests.linking.small_home import TEXTS, TITLES, VECTORS, A, B, full, hand_made_linker, small_home, stored
 from tempkb_tests.linking.tiny import save_encoder
 
@@ -133,14 +132,6 @@ def test_vectors_are_as_the_table_says(store, monkeypatch):
         row["settings"] for one in store.lake.versions(ENTITY_VECTORS.name) for row in one.side_rows("manifest")
     }
     assert '"dtype": "float32"' in settings
-
-
-@pytest.mark.slow
-def test_plans_are_refused_by_nobody_but_the_lock(store, monkeypatch):
-    hand_made_linker(store, monkeypatch)
-    row = row_of(store, "hand")
-    with store.lake.resumable("resumable-linker-hand"), pytest.raises(LockTimeoutError):
-        encode_missing(store, row, [of_release(store, "r", A)], LinkRequest(), print)
 
 
 @pytest.mark.slow

@@ -26,7 +26,6 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb.store.said import note_asked
 from tempkb_tests.conftest import run_script, run_tempkb
-from tempkb_tests.damage import flip
 from tempkb_tests.models.test_checkpoints import (
     sha256,
     with_broken_config,
@@ -177,32 +176,6 @@ def test_a_name_is_bound_to_its_files_and_the_same_again_does_nothing(home_folde
     assert "no such model" in model(home_folder, "rm", "tiny", "--yes", check=False).stderr
     model(home_folder, "add", "tiny", str(other))
     assert published(home_folder)["tiny"]["weights_sha256"] == sha256(other / "model.safetensors")
-
-
-@pytest.mark.slow
-def test_what_was_said_of_a_model_survives_the_loss_of_its_row(home_folder, saved):
-    model(
-        home_folder, "add", "bart", str(saved("bart")), "--family", "seq2seq", "--knows-until", "2020-03-01..2021-01-01"
-    )
-    model(home_folder, "add", "plain", str(saved("gpt2")))
-    before = published(home_folder)
-    assert (before["bart"]["knows_certainly_until"], before["bart"]["knows_possibly_until"]) == (
-        "2020-03-01",
-        "2021-01-01",
-    )
-    versions = {name: version_of(home_folder, name) for name in before}
-    for name in before:
-        (file,) = home_folder.glob(f"lake/models/{name}/*/part-*.parquet")
-        file.write_bytes(file.read_bytes()[:-10])
-    lines = run_tempkb(home_folder, "verify", check=False).stdout.splitlines()
-    assert [line.rpartition("tempkb ")[2] for line in lines[:2]] == ["model add bart", "model add plain"]
-    # A checkpoint that is named again takes nothing away either.
-    model(home_folder, "add", "bart", str(saved("bart")))
-    model(home_folder, "add", "plain")
-    assert published(home_folder) == before
-    assert {name: version_of(home_folder, name) for name in before} == versions
-    model(home_folder, "rm", "plain", "--yes")
-    assert [path.name for path in home_folder.glob("models/*.json")] == ["bart.json"]
 
 
 @pytest.mark.slow
@@ -378,38 +351,6 @@ def test_presets_are_requests_that_can_be_meant():
     }
     neo = found["gpt-neo-1.3b"]
     assert (neo.family, neo.knows_certainly_until) == ("causal", date(2020, 3, 1))
-
-
-KILLED = """
-import os, sys
-from tempkb.store.store import Store
-Store.publish = lambda self: os._exit(9)
-from tempkb.cli import main
-main(sys.argv[1:])
-"""
-
-
-@pytest.mark.slow
-def test_a_kill_between_row_and_publication_is_made_good_by_the_same_command(home_folder, saved):
-    arguments = ["model", "add", "tiny", str(saved("roberta"))]
-    run_script(KILLED, *arguments, code=9)
-    before = version_of(home_folder, "tiny")
-    assert not (home_folder / "tempkb.duckdb").exists()
-    run_tempkb(home_folder, *arguments)
-    assert version_of(home_folder, "tiny") == before
-    assert published(home_folder)["tiny"]["status"] == "ready"
-
-
-@pytest.mark.slow
-def test_a_damaged_row_is_named_and_made_anew(home_folder, saved):
-    model(home_folder, "add", "tiny", str(saved("roberta")))
-    row = published(home_folder)["tiny"]
-    (file,) = (home_folder / "lake" / "models" / "tiny").glob("*/*.parquet")
-    flip(file)
-    # It is met where the row is read, and named by the same command.
-    assert " tempkb model add tiny\n" in run_tempkb(home_folder, "status").stdout
-    model(home_folder, "add", "tiny")
-    assert published(home_folder)["tiny"] == row
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from tempkb.planning.requests import windows_to_read
 from tempkb.revisions import building
 from tempkb.revisions.building import ALL
 from tempkb.revisions.reading import read_item
-from tempkb.store.locks import LockTimeoutError
 from tempkb.windows import windows_until
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
@@ -253,18 +252,3 @@ def test_a_build_of_what_is_missing_goes_on_with_one_that_ended_while_it_wrote(
     # What nobody began is read by itself.
     assert store.collect_garbage()[0]
     assert windows_to_read(store, Request(), every[3:], set(ALL)) == every[3:]
-
-
-@pytest.mark.slow
-def test_drafts_are_not_removed_under_a_build_that_takes_them_up(home_folder, tmp_path):
-    store = open_store()
-    folder = store.lake.root / "_staging" / "resumable-x"
-    with store.lake.resumable("resumable-x"):
-        assert store.lake.collect_garbage(set()) == ([], 0)
-        assert folder.is_dir()
-        with (
-            pytest.raises(LockTimeoutError, match="another program builds the same in this home now"),
-            store.lake.resumable("resumable-x"),
-        ):
-            pass
-    assert store.lake.collect_garbage(set()) == ([folder], 0)

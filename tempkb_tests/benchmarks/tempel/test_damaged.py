@@ -56,20 +56,6 @@ def file_of(store, table, partition):
 
 
 @pytest.mark.slow
-def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dagster):
-    store, _, _ = make_release(name="r", max_shortfall="0.5")
-    plan = store.lake.current("tempel_plans", f"r.{CUTS[1]}").version
-    flip(file_of(store, "tempel_plans", f"r.{CUTS[1]}"))
-    summary = build(TEMPEL, extended(load(store.home, TEMPEL, "r"), [LATER]))
-    assert summary.failures == []
-    assert [note for note in summary.notes if note.startswith("damaged, and made again: tempel_plans")]
-    assert load(store.home, TEMPEL, "r").cuts == (*CUTS, LATER)
-    assert is_built(store.home, "r")
-    assert store.lake.current("tempel_plans", f"r.{CUTS[1]}").version == plan
-    assert store.lake.current("tempel_mentions", f"r.{LATER}") is not None
-
-
-@pytest.mark.slow
 def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released, without_dagster):
     store, _ = released
     flip(file_of(store, "mention_priors", "2021-10-01"))

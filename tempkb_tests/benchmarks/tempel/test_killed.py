@@ -7,7 +7,7 @@ import pytest
 from tempkb.benchmarks import building as steps
 from tempkb.benchmarks.tempel import building
 from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS
-from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, extend, make_release
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, make_release
 from tempkb_tests.killed import KilledError
 
 
@@ -44,31 +44,3 @@ def test_a_release_killed_when_its_cuts_stand_tells_all_figures_in_the_end(relea
     assert rows_of(store, "killed") == rows_of(store, "r")
     figures = {row["figure"] for row in store.read("tempel_statistics", release="killed").to_pylist()}
     assert "figure_6" in figures
-
-
-@pytest.mark.slow
-def test_a_cut_whose_counts_were_not_written_is_built_again(released):
-    store, _ = released
-    write = building._Builder._write
-
-    def die_behind_filters(self, table, *told):
-        write(self, table, *told)
-        if table is TEMPEL_FILTERS:
-            raise KilledError
-
-    dying = mock.patch.object(building._Builder, "_write", die_behind_filters)
-    with dying, without_undoing(), pytest.raises(KilledError):
-        make_release(name="killed")
-    make_release(name="killed")
-    assert rows_of(store, "killed") == rows_of(store, "r")
-
-
-@pytest.mark.slow
-def test_an_extension_killed_before_its_statistics_tells_the_filters_of_the_added_cut(extension, home):
-    whole, _ = extension
-    store, _, _ = make_release(max_shortfall="0.1")
-    build_and_kill("write_release", lambda: extend(store))
-    extend(store)
-    assert rows_of(store, "r") == rows_of(whole, "r")
-    told = store.read("tempel_statistics", release="r", figure="figure_6", cut=LATER).to_pylist()
-    assert {row["series"] for row in told} >= {"all, offered", "all, kept"}
