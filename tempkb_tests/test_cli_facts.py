@@ -82,21 +82,6 @@ def test_answers_and_named_questions_in_duckdb(home):
 
 
 @pytest.mark.slow
-def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
-    said = run_tempkb(
-        home, "release", "templama", "2019-01-01..2021-01-01", "--name", "years", "--set", "max_subjects=2"
-    ).stdout
-    assert "release years: 4 queries by year, 2019-01-01 to 2021-01-01, from wikidatawiki-" in said
-    written = run_tempkb(home, "release", "export", "years", str(tmp_path)).stdout
-    assert written == f"wrote {tmp_path / 'years'}\n"
-    again = run_tempkb(
-        home, "release", "templama", "2019-01-01..2021-01-01", "--name", "years", "--set", "max_subjects=2"
-    ).stdout
-    assert again == said
-    assert rows(home, "SELECT count(*) AS n FROM future_relation_queries") == [{"n": 86}]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

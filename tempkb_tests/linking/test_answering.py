@@ -274,13 +274,6 @@ def test_an_index_replaces_an_index_and_nothing_else(store, tmp_path, monkeypatc
     assert (tmp_path / "index" / "notes.txt").read_text() == "mine"
 
 
-def test_an_index_below_a_file_is_refused_with_the_name_of_the_file(store, tmp_path):
-    add(store, tmp_path / "encoder", markers=True)
-    (tmp_path / "notes.txt").touch()
-    with pytest.raises(SettingsError, match=f"^{tmp_path}/notes.txt: is a file; choose a folder$"):
-        write_index(store, DAY, tmp_path / "notes.txt" / "index", "own", lambda _: None)
-
-
 @pytest.mark.slow
 def test_an_encoder_that_was_changed_is_not_handed_on(store, tmp_path):
     add(store, tmp_path / "encoder", markers=True)

@@ -355,35 +355,8 @@ def test_a_weekly_release_in_which_nothing_changes_has_a_last_window(tmp_path, m
     )
 
 
-@pytest.mark.slow
-def test_results_are_a_table_that_grows_stale_with_new_scores(home, scored_home):
-    assert "knowledge" in run_tempkb(home, "results").stdout
-    rows = query(home, "SELECT model, aggregate, verdict FROM knowledge ORDER BY ALL")
-    assert [(row["model"], row["aggregate"]) for row in rows] == [
-        (name, aggregate) for name in DAYS for aggregate in ("ppl_entity_macro", "prefers_new")
-    ]
-    stale = {row[0]: row[4] for row in status(home)}
-    assert stale["knowledge"] == "0"
-    run_tempkb(home, "model", "rm", "late", "--yes")
-    assert {row[0]: row[4] for row in status(home)}["knowledge"] == "1"
-    asked = run_tempkb(home, "sql", 'SELECT count(*) FROM "Knows" JOIN knowledge USING (model)', "--csv")
-    assert "knowledge and knows are not of the present scores; compute them again:" in asked.stderr
-    assert "tempkb results" in asked.stderr
-    assert run_tempkb(home, "sql", "SELECT 'knowledge' FROM models, prefers_new").stderr == ""
-    run_tempkb(home, "results")
-    assert run_tempkb(home, "sql", "FROM knows JOIN knowledge USING (model)").stderr == ""
-    assert [row["model"] for row in query(home, "SELECT DISTINCT model FROM knowledge")] == ["early"]
-    assert {row[0]: row[4] for row in status(home)}["knowledge"] == "0"
-
-
 def query(home, sql):
     return [json.loads(line) for line in run_tempkb(home, "sql", sql, "--json").stdout.splitlines()]
-
-
-def status(home):
-    """The rows of the table of partitions."""
-    lines = run_tempkb(home, "status").stdout.split("partitions\n")[1].splitlines()
-    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
 
 
 @pytest.mark.slow

@@ -13,10 +13,9 @@ from tempkb.screens.status import print_status
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
-from tempkb.store.opening import DamagedDatabaseError, DatabaseFileError, NothingPublishedError
+from tempkb.store.opening import DatabaseFileError, NothingPublishedError
 from tempkb.store.store import Store
 from tempkb.store.tables import View
-from tempkb_tests.damage import flip
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 
@@ -92,20 +91,6 @@ def test_another_file_in_its_place_is_told_in_one_line_and_left_as_it_is(store, 
     assert (publication.done, publication.left) == (0, 1)
     assert publication.reason == str(refused.value)
     assert store.database.path.is_dir() or store.database.path.read_bytes() == before
-
-
-@pytest.mark.parametrize("at", range(8, 12))
-def test_a_damaged_bit_in_its_first_bytes_is_damage_and_the_next_publication_makes_it_again(store, at):
-    store.write(TOWNS, "north", [towns("north", 2)], Provenance())
-    store.publish()
-    flip(store.database.path, at)
-    with pytest.raises(DamagedDatabaseError, match="found a damaged file .* && tempkb publish; tables of your own"):
-        run_query("FROM towns", None, None)
-    publication = store.publish()
-    assert (publication.done, publication.left) == (1, 0)
-    assert "was set aside as " in publication.set_aside
-    assert rows(store, "SELECT count(*) FROM towns") == [(2,)]
-    assert [path.name for path in store.database.set_aside_files()] == ["tempkb.duckdb.damaged-1"]
 
 
 def test_the_file_has_all_from_the_moment_it_appears(store):

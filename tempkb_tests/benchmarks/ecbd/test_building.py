@@ -8,9 +8,8 @@ from collections import Counter
 import pytest
 
 from tempkb.api import open_store
-from tempkb.benchmarks import building as steps
 from tempkb.benchmarks.building import build_release
-from tempkb.benchmarks.ecbd import building, checking
+from tempkb.benchmarks.ecbd import checking
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
@@ -19,11 +18,9 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEAS
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.releases import create, keep, load
 from tempkb.errors import ContractError, DesignError, SettingsError
-from tempkb.removal import of_dump, remove
 from tempkb.store.promises import broken
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.benchmarks.exports import verified_files
-from tempkb_tests.killed import KilledError
 
 NAME = "demo-cloze"
 STUDY = "2021-01-01..2024-01-01"
@@ -194,49 +191,6 @@ def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
 
 
 @pytest.mark.slow
-def test_what_a_killed_build_left_behind_is_made_anew(store, monkeypatch):
-    written = []
-
-    real = store.write
-
-    def write(table, *rest):
-        if len(written) == 2:
-            raise KilledError
-        written.append(table.name)
-        return real(table, *rest)
-
-    # A process that is killed undoes nothing.
-    undo = steps.as_listed
-    monkeypatch.setattr(steps, "as_listed", lambda *_args: "")
-    monkeypatch.setattr(store, "write", write)
-    with pytest.raises(KilledError):
-        make(store, "other")
-    monkeypatch.setattr(steps, "as_listed", undo)
-    monkeypatch.setattr(store, "write", real)
-    assert store.lake.current("ecbd_entities", "other") is not None
-    assert store.lake.current("ecbd_releases", "other") is None
-    # Another chunker by now: nothing of the first attempt may remain.
-    monkeypatch.setattr(building, "open_chunker", lambda *_args: _Shouting())
-    make(store, "other")
-    chunkers = {
-        row["chunker"]
-        for name in ("ecbd_sentences", "ecbd_cloze", "ecbd_releases")
-        for row in store.read(name, release="other").to_pylist()
-    }
-    assert chunkers == {"shouting 1"}
-
-
-class _Shouting:
-    name = "shouting 1"
-    n_parsed = 0
-
-    def chunks(self, sentences):
-        for _ in sentences:
-            self.n_parsed += 1
-            yield []
-
-
-@pytest.mark.slow
 def test_presets_differ_where_they_should(store):
     make(store, "either", "paper_2021")
     either = store.read("ecbd_cloze", release="either").to_pylist()
@@ -366,16 +320,3 @@ def test_an_export_is_loaded_by_split_and_by_year_of_origin(target, rows, loaded
     assert sorted(tuple(map(str, map(row.get, texts))) for rows in found["cloze"].values() for row in rows) == sorted(
         tuple(map(str, map(row.get, texts))) for row in items
     )
-
-
-@pytest.mark.slow
-def test_an_export_has_the_same_bytes_when_its_dumps_are_gone(target, store, tmp_path):
-    sums = [row["checksum"] for row in store.read("dump_files").to_pylist() if row["kind"] in ("history", "entities")]
-    card = (target / "README.md").read_text("utf-8")
-    assert len(sums) == 3
-    assert all(f" | {one} |" in card for one in sums)
-    for dump_id in ("demowiki-20240101", "wikidatawiki-20240101"):
-        remove(store, of_dump(store, dump_id, force=True))
-    again = export_release(store, ECBD, load(store.home, ECBD, NAME), tmp_path / "again")
-    assert (again / "SHA256SUMS").read_bytes() == (target / "SHA256SUMS").read_bytes()
-    assert (again / "README.md").read_text("utf-8") == card
