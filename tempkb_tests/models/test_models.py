@@ -3,14 +3,10 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from datetime import date
 
 import pyarrow as pa
 import pytest
-import torch
-import transformers
 from safetensors.torch import load_file, save_file
 
 from tempkb.api import open_store
@@ -25,7 +21,7 @@ from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb.store.said import note_asked
-from tempkb_tests.conftest import run_script, run_tempkb
+from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.models.test_checkpoints import (
     sha256,
     with_broken_config,
@@ -407,42 +403,6 @@ def test_rows_keep_the_rules_of_their_table(home_folder, changes, rule):
         store.write(MODELS, row["model"], [pa.Table.from_pylist([row], MODELS.schema)], Provenance())
 
 
-IN_THE_UI = """
-import json, sys
-from tempkb.automation import MODELS_JOB
-from tempkb.definitions import defs
-from tempkb.failures import innermost
-from tempkb.instance import dagster_at
-from tempkb.settings import load_home
-told = []
-with dagster_at(load_home()) as instance:
-    for name, config in json.loads(sys.argv[1]):
-        instance.add_dynamic_partitions("models", [name])
-        given = {"ops": {"models": {"config": config}}} if config else {}
-        done = defs.resolve_job_def(MODELS_JOB).execute_in_process(
-            instance=instance, partition_key=name, run_config=given, raise_on_error=False)
-        errors = [innermost(one.step_failure_data.error) for one in done.all_events if one.is_step_failure]
-        passed = [one.passed for one in done.get_asset_check_evaluations()]
-        told.append([done.success, errors, passed])
-print(json.dumps(told))
-"""
-
-
-@pytest.mark.slow
-def test_a_run_in_the_ui_names_the_checkpoint_in_its_configuration(home_folder, saved):
-    named = {"checkpoint": str(saved("roberta")), "knows_until": "2020-01-01"}
-    runs = [("tiny", named), ("tiny", {}), ("nobody", {}), ("tiny", {"checkpoint": str(saved("gpt2"))})]
-    done = run_script(IN_THE_UI, json.dumps(runs))
-    first, again, nameless, other = json.loads(done.stdout.splitlines()[-1])
-    # The check of its files, and those of scores, of which there are none yet.
-    assert first == [True, [], [True] * 4]
-    assert again == [True, [], [True] * 4]
-    assert nameless[0] is other[0] is False
-    assert "found no checkpoint and no lines [models.nobody] in tempkb.toml of the home" in nameless[1][0]
-    assert "expected the files to which the name is bound" in other[1][0]
-    assert published(home_folder)["tiny"]["knows_certainly_until"] == "2020-01-01"
-
-
 @pytest.mark.slow
 def test_dagster_knows_the_models_of_a_home_and_forgets_those_that_were_removed(home_folder, saved, own, offline):
     model(home_folder, "add", "tiny", str(saved("roberta")))
@@ -462,24 +422,6 @@ def test_dagster_knows_the_models_of_a_home_and_forgets_those_that_were_removed(
     assert known() == ["tiny"], "a storage that is made anew knows it again"
 
 
-LOADED = """
-import os, sys
-from tempkb.cli import main
-os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-main(sys.argv[1:], standalone_mode=False)
-sys.stderr.write("\\n".join(sys.modules))
-"""
-
-
-@pytest.mark.parametrize("arguments", [("model", "list"), ("model", "show", "tiny"), ("model", "--help"), ("status",)])
-def test_commands_that_read_models_load_nothing_heavy(home_folder, arguments):
-    open_store().write(MODELS, "tiny", [pa.Table.from_pylist([ROW], MODELS.schema)], Provenance())
-    done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
-    loaded = done.stderr.split()
-    assert "tempkb.commands.models" in loaded
-    assert {"torch", "transformers", "huggingface_hub", "dagster", "pyarrow", "numpy"} & set(loaded) == set()
-
-
 def test_the_hubs_cache_stays_the_users_own(home_folder, monkeypatch, tmp_path):
     """Libraries that Dagster's steps use keep their caches in the home, but not gigabytes of models."""
     monkeypatch.delenv("HF_HOME", raising=False)
@@ -488,23 +430,3 @@ def test_the_hubs_cache_stays_the_users_own(home_folder, monkeypatch, tmp_path):
         with dagster_at(load_home()):
             assert os.environ["XDG_CACHE_HOME"].startswith(str(home_folder))
             assert os.environ["HF_HOME"] == str(tmp_path / "cache" / "huggingface")
-
-
-@pytest.mark.slow
-def test_plain_tensors_in_a_file_of_pytorch_are_noted(home_folder, own):
-    folder = own("roberta", "old")
-    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
-    (folder / "model.safetensors").unlink()
-    model(home_folder, "add", "old", str(folder))
-    # With what it was loaded is known after its row was written again, too.
-    model(home_folder, "add", "old", str(folder), "--knows-until", "2020-01-01")
-    query = "SELECT DISTINCT settings FROM manifest WHERE table_name = 'models'"
-    (told,) = map(json.loads, run_tempkb(home_folder, "sql", query, "--json").stdout.splitlines())
-    settings = json.loads(told["settings"])
-    assert settings == {
-        "architecture": "RobertaForMaskedLM",
-        "checkpoint": str(folder),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "weights_format": "bin",
-    }
