@@ -25,11 +25,59 @@ HEAD = (
     '      <namespace key="14" case="first-letter">Category</namespace>\n    </namespaces>\n  </siteinfo>\n'
 )
 BEGIN, END = datetime(2003, 1, 1, tzinfo=UTC), datetime(2022, 2, 1, tzinfo=UTC)
-COMMON = (
-    "the of and in to a was is for as on with by that from at it an were which are be or had has its first "
-    "also not after but have one new two who been they other when during into there all about more between "
-    "city state year name"
-).split()
+COMMON = [
+    "the",
+    "of",
+    "and",
+    "in",
+    "to",
+    "a",
+    "was",
+    "is",
+    "for",
+    "as",
+    "on",
+    "with",
+    "by",
+    "that",
+    "from",
+    "at",
+    "it",
+    "an",
+    "were",
+    "which",
+    "are",
+    "be",
+    "or",
+    "had",
+    "has",
+    "its",
+    "first",
+    "also",
+    "not",
+    "after",
+    "but",
+    "have",
+    "one",
+    "new",
+    "two",
+    "who",
+    "been",
+    "they",
+    "other",
+    "when",
+    "during",
+    "into",
+    "there",
+    "all",
+    "about",
+    "more",
+    "between",
+    "city",
+    "state",
+    "year",
+    "name",
+]
 
 
 class Writer:

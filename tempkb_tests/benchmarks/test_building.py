@@ -3,7 +3,6 @@
 import json
 import shutil
 import threading
-import time
 from dataclasses import replace
 from unittest import mock
 
@@ -292,24 +291,6 @@ def test_a_release_of_which_the_entry_is_gone_is_made_anew(store):
     build(store, "good", y2022=(8,))
     assert in_duckdb(store, "rows") == [("good", 8)]
     assert unfinished_releases(store) == []
-
-
-def test_two_runs_of_a_release_take_turns(store):
-    write_entry(store.home, "toy", "good", {})
-    order = []
-
-    def second():
-        with alone(store.home, "good"):
-            order.append("second")
-
-    with alone(store.home, "good"), alone(store.home, "good"):
-        waiting = threading.Thread(target=second)
-        waiting.start()
-        time.sleep(0.2)
-        order.append("first")
-    waiting.join(5)
-    assert order == ["first", "second"]
-    assert not is_at_work(store.home, "good")
 
 
 def test_a_second_command_on_a_release_that_is_being_built_is_refused(store):

@@ -137,22 +137,6 @@ def test_the_same_request_does_nothing_and_another_one_is_refused(store, taught)
 
 
 @pytest.mark.slow
-def test_the_same_request_needs_no_curves(store, taught):
-    first = train(store)
-    curves = first.checkpoint / "training.json"
-    curves.unlink()
-    for left in (None, "", "{", "{}", '{"steps": 1, "losses": 3, "validation": []}'):
-        if left is not None:
-            curves.write_text(left)
-        said = []
-        again = train(store, log=said.append)
-        assert (again.version, again.course.losses, again.course.validation) == (first.version, (), ())
-        assert said[0] == "Linker tiny is there already, trained in the same way; nothing to do."
-        assert said[1].startswith(f"{curves} cannot be read ("), left
-    assert len(taught) == 1
-
-
-@pytest.mark.slow
 def test_a_linker_is_found_in_a_home_that_was_moved(store, taught, tmp_path, monkeypatch):
     first = train(store)
     shutil.move(store.home.path, tmp_path / "moved")

@@ -14,7 +14,7 @@ from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
 from tempkb.mentions import cleaning, steps
 from tempkb.mentions.steps import look
-from tempkb.mentions.tables import INVERTED_INDEX, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.mentions.tables import INVERTED_INDEX, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Provenance
 from tempkb.windows import Granularity, Window
@@ -229,17 +229,6 @@ def test_two_who_clean_the_same_quarter_at_once_count_what_one_counts(home_folde
     others[0].join(60)
     assert excluded(store) == excluded(alone) == [("template: odd", 2)]
     assert store.lake.current(PAGE_TEXTS.name, texts).version == alone.lake.current(PAGE_TEXTS.name, texts).version
-
-
-def test_priors_of_other_mentions_are_stale(home_folder, late):
-    store, windows = build_all(late, date(2020, 7, 1))
-    rows = store.read("mentions", cut="2020-04-01")
-    assert is_current(store, "entity_popularity", windows[0])
-    held = store.lake.current("mentions", windows[0].key)
-    store.write(MENTIONS, windows[0].key, [rows.slice(1)], Provenance(held.inputs, held.settings, stamp=held.stamp))
-    assert is_current(store, "mentions", windows[0])
-    assert not is_current(store, "inverted_index", windows[0])
-    assert not is_current(store, "entity_popularity", windows[0])
 
 
 def test_a_text_that_was_taken_back_is_taken_back_here(home_folder, late):

@@ -10,11 +10,10 @@ from click.testing import CliRunner
 from tempkb.benchmarks import building
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.exporting import export_release
-from tempkb.benchmarks.register import _write, entry_of, entry_path, is_built, release_names, require_whole
-from tempkb.benchmarks.releases import create, load
+from tempkb.benchmarks.register import _write, entry_of, entry_path, is_built, require_whole
+from tempkb.benchmarks.releases import load
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.checking import OF_TEXTS, PROMISES
-from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.releases import extended
 from tempkb.cli import main
 from tempkb.errors import ContractError, DesignError, TempkbError
@@ -56,18 +55,6 @@ def file_of(store, table, partition):
 
 
 @pytest.mark.slow
-def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released, without_dagster):
-    store, _ = released
-    flip(file_of(store, "mention_priors", "2021-10-01"))
-    summary = build(TEMPEL, create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "new"))
-    # Its source is lost now, and it says so, in place of a release that nobody had asked for.
-    (failure,) = summary.failures
-    assert failure.startswith("mention_priors of the window 2021-Q4, which ends at snapshot 2022-01-01, is not built")
-    assert failure.endswith("Nothing was kept of release 'new'")
-    assert release_names(store.home) == ["demo-cloze", "demo-quarters", "r"]
-
-
-@pytest.mark.slow
 def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(released, tmp_path):
     store, release = released
     entry = entry_path(store.home, "r").read_bytes()
@@ -103,17 +90,6 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released,
         assert said.output.endswith(f"tempkb release finish {name}\n")
     with pytest.raises(DesignError, match="found no tempel_statistics r"):
         export_release(store, TEMPEL, release, tmp_path)
-
-
-def test_lost_counts_of_the_filters_are_written_again_as_they_were(released, without_dagster):
-    store, release = released
-    (first, second) = store.lake.versions("tempel_filters", [f"r.{cut}" for cut in CUTS])
-    cut_off(file_of(store, "tempel_filters", first.partition))
-    summary = build(TEMPEL, release)
-    assert summary.failures == []
-    assert [note for note in summary.notes if note.startswith("damaged, and made again: tempel_filters")]
-    assert [one.version for one in store.lake.versions("tempel_filters")] == [first.version, second.version]
-    assert store.lake.lost("tempel_filters") == []
 
 
 @pytest.mark.slow

@@ -12,15 +12,35 @@ from tempkb.removal import of_dump, remove
 from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS
 
-# What the loader of TempEL 1.0 reads, and table 4 of the paper.
-RELEASED = set(
-    (
-        "mention context_left context_right target_qid target_title current_snapshot subset category target_len "
-        "anchor_len target_page_id snapshot target ed_men_title overlap_type men_prior men_prior_rank "
-        "avg_men_prior ent_prior nr_inlinks nr_dist_mens nr_mens_per_ent nr_mens_extracted anchor_creation_date "
-        "anchor_revision_date target_creation_date target_revision_date"
-    ).split()
-)
+RELEASED = {  # what the loader of TempEL 1.0 reads, and table 4 of the paper
+    "mention",
+    "context_left",
+    "context_right",
+    "target_qid",
+    "target_title",
+    "current_snapshot",
+    "subset",
+    "category",
+    "target_len",
+    "anchor_len",
+    "target_page_id",
+    "snapshot",
+    "target",
+    "ed_men_title",
+    "overlap_type",
+    "men_prior",
+    "men_prior_rank",
+    "avg_men_prior",
+    "ent_prior",
+    "nr_inlinks",
+    "nr_dist_mens",
+    "nr_mens_per_ent",
+    "nr_mens_extracted",
+    "anchor_creation_date",
+    "anchor_revision_date",
+    "target_creation_date",
+    "target_revision_date",
+}
 TOKENS = {"mention_bert", "context_left_bert", "context_right_bert", "target_bert", "target_title_bert"}
 
 
