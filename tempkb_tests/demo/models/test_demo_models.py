@@ -282,16 +282,6 @@ def test_a_name_says_which_model_it_is_of():
 
 
 @pytest.mark.slow
-def test_other_seeds_and_other_texts_have_other_folders(store):
-    one, two = made(store), made(store, n_seeds=2)
-    assert {name: two[name] for name in one} == one
-    assert set(two) - set(one) == {f"{name}-s1" for name in one}
-    assert len(set(weights(two).values())) == 12
-    others = making.make(store, Asked(("causal",), (FIRST, date(2023, 4, 1))), print, SHORT)
-    assert others["demo-causal-2022-01-01"]["checkpoint"] != str(one["demo-causal-2022-01-01"])
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_checkpoint_is_one_that_transformers_loads_and_scorers_ask(store, family):
     folder = made(store)[DemoModel(family, SECOND).name]
