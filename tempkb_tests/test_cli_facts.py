@@ -62,25 +62,6 @@ def test_what_is_read_is_not_read_again(home):
     assert "classes: home" in refused.stderr
 
 
-def test_answers_and_named_questions_in_duckdb(home):
-    found = rows(
-        home,
-        "SELECT date, list_transform(answers, lambda one: one.label) AS names FROM dynamic_templama_queries WHERE query LIKE 'Ada%' ORDER BY date",
-    )
-    assert [(row["date"], row["names"]) for row in found][:3] == [
-        ("2019-Q1", ["Reed"]),
-        ("2019-Q2", ["Reed"]),
-        ("2019-Q3", ["Salt"]),
-    ]
-    assert rows(home, "SELECT relation, n_facts FROM dynamic_templama_relations") == [{"relation": "P54", "n_facts": 3}]
-    assert rows(home, "SELECT count(*) AS n FROM fact_versions WHERE known_from IS NULL AND known_to IS NULL") == [
-        {"n": 6}
-    ]
-    said = run_tempkb(home, "tables").stdout
-    assert "fact_versions" in said
-    assert "dynamic_templama_split_sizes" in said
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),

@@ -274,18 +274,6 @@ def test_an_index_replaces_an_index_and_nothing_else(store, tmp_path, monkeypatc
     assert (tmp_path / "index" / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.slow
-def test_an_encoder_that_was_changed_is_not_handed_on(store, tmp_path):
-    add(store, tmp_path / "encoder", markers=True)
-    write_index(store, DAY, tmp_path / "index", "own", lambda _: None)
-    _loaded.cache_clear()
-    save_encoder(tmp_path / "changed", "bert", "mean", max_tokens=32)
-    shutil.copytree(tmp_path / "changed", tmp_path / "encoder", dirs_exist_ok=True)
-    with pytest.raises(ModelError, match="linker 'own': expected in .*encoder the files to which its name is bound"):
-        write_index(store, DAY, tmp_path / "again", "own", lambda _: None)
-    assert not (tmp_path / "again").exists()
-
-
 def test_a_lost_folder_of_a_linker_is_named_with_what_to_type(store, tmp_path):
     add(store, tmp_path / "encoder", markers=True)
     shutil.rmtree(tmp_path / "encoder")

@@ -5,7 +5,6 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from tempkb.benchmarks.linkable import pools
 from tempkb.benchmarks.register import write_entry
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ContractError, ModelError, SettingsError
@@ -192,24 +191,6 @@ def test_pools_of_one_size(store, encoder):
     link(store, pools=("fixed-1",), lines=lines)
     assert scores(store, B, "fixed-1")[PORT]["n_candidates"] == 2
     assert f"release r: pool fixed-1 at {B} has 2 entities, since its mentions have as many" in lines
-
-
-@pytest.mark.slow
-def test_what_pools_of_one_size_are_made_of_is_computed_once(store, encoder, monkeypatch):
-    asked = []
-    asking = pools.asking
-    monkeypatch.setattr(pools, "asking", lambda: asked.append(1) or asking())
-    for name in ("hand", "prior", "hand"):
-        link(store, name, pools=("fixed-2", "fixed-3"))
-    assert len(asked) == 1
-    link(store, pools=("fixed-2",), subset="validation")
-    assert len(asked) == 2
-    # The port is the only entity of the tests now, and the first that lasts comes with it.
-    rows = [row for row in stored(store, TEMPEL_MENTIONS) if row["cut"] == B and row["target_page_id"] == PORT]
-    write(store, TEMPEL_MENTIONS, f"r.{B}", rows)
-    link(store, pools=("fixed-2",))
-    assert len(asked) == 3
-    assert PIER not in scores(store, B, "fixed-2")[PORT]["top_page_ids"]
 
 
 @pytest.mark.slow
@@ -400,13 +381,6 @@ def test_vectors_in_two_precisions_are_not_mixed(store, encoder):
         link(store, dtype="bfloat16")
 
 
-@pytest.mark.parametrize("device", ["abacus", "cuda:x", "cuda"])
-def test_a_device_that_the_machine_lacks_is_refused_and_nothing_is_encoded(store, encoder, device):
-    with pytest.raises(SettingsError, match=f"linker score: the device '{device}' cannot be used .* such as cpu"):
-        link(store, device=device)
-    assert stored(store, ENTITY_VECTORS) == []
-
-
 def test_vectors_of_other_weights_are_not_used(store, encoder, monkeypatch):
     link(store)
     hand_made_linker(store, monkeypatch, weights_sha256="1" * 64)
@@ -447,13 +421,6 @@ def test_what_is_not_there_is_said(store, encoder):
     write_entry(store.home, "tempel", "unbuilt", {})
     with pytest.raises(SettingsError, match="found the release 'unbuilt'"):
         link(store, releases=("unbuilt",))
-
-
-def test_without_releases_there_is_nothing_to_link(tmp_path, monkeypatch):
-    from tempkb.api import open_store
-
-    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
-    assert link(open_store(), "prior") == []
 
 
 def test_with_a_release_go_the_scores_of_its_mentions(store, encoder, monkeypatch):

@@ -130,15 +130,6 @@ def test_nothing_is_written_outside_the_folder_of_the_lesson(undisturbed, somebo
     assert list(somebody.rglob("*")) == []
 
 
-def test_the_course_is_told(undisturbed):
-    _, course = undisturbed
-    assert course.steps == 12
-    assert [step for step, _ in course.losses] == list(range(1, 13))
-    assert [epoch for epoch, _ in course.validation] == [1, 2]
-    assert all(loss > 0 for _, loss in course.losses)
-    assert all(0 <= accuracy <= 1 for _, accuracy in course.validation)
-
-
 def test_two_processes_learn_what_one_does(tmp_path, in_this_process):
     """Each has half of a batch, and compares its mentions with the entities of both."""
     one = lesson(dropout=0.0, epochs=1)

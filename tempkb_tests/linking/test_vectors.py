@@ -65,26 +65,6 @@ def test_candidates_without_a_release_share_the_vectors_of_releases(store, monke
     assert [one.tolist() for one in vectors_of(store, row, some, tmp_path)] == [[30], [[5, -3]]]
 
 
-def test_progress_counts_texts(store, monkeypatch):
-    meters, told = [], []
-
-    class Meter(vectors.Meter):
-        def __init__(self, title, total, log, unit=""):
-            super().__init__(title, total, log, unit)
-            meters.append((total, unit))
-
-        def at(self, done):
-            super().at(done)
-            told.append(done)
-
-    monkeypatch.setattr(vectors, "Meter", Meter)
-    monkeypatch.setattr(vectors, "N_TEXTS", 2)
-    hand_made_linker(store, monkeypatch)
-    # Three texts, in pieces of two and of one.
-    encode_missing(store, row_of(store, "hand"), [of_release(store, "r", A)], LinkRequest(), print)
-    assert (meters, told) == ([(3, "texts")], [2, 3])
-
-
 def test_vectors_of_many_candidates_are_in_a_file(store, monkeypatch, tmp_path):
     hand_made_linker(store, monkeypatch)
     row, wanted = row_of(store, "hand"), of_release(store, "r", B)

@@ -247,17 +247,6 @@ def test_dropped_sections_are_a_setting_of_the_home(home_folder, tmp_path):
     assert store.read("page_texts").to_pylist()[0]["text"] == "Lead.\nSee also\nTwo"
 
 
-@pytest.mark.slow
-def test_one_or_two_workers_give_the_same_bytes(home_folder, late, tmp_path, monkeypatch):
-    found = []
-    for workers in (1, 2):
-        monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / f"{workers}"))
-        store, _ = build_all(late, date(2021, 1, 1), workers=workers)
-        versions = (one for name in ("page_texts", "page_links", *TABLES) for one in store.lake.versions(name))
-        found.append({(one.table, one.partition): one.version for one in versions})
-    assert found[0] == found[1] != {}
-
-
 def test_what_is_missing_is_named_with_what_to_do(home_folder, late):
     store, _, windows = build_files(late, until=date(2020, 4, 1), **QUARTERS)
     with pytest.raises(SourceError, match="tempkb build --select namespaces"):

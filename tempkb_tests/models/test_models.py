@@ -309,11 +309,7 @@ def test_odd_lines_of_the_home_are_named(home_folder, lines, part):
     assert part in str(caught.value)
 
 
-@pytest.mark.slow
-def test_a_preset_without_network_says_what_would_be_fetched(home_folder, offline):
-    done = model(home_folder, "add", "--preset", "timelms", check=False, **offline)
-    assert done.returncode == 1
-    assert published(home_folder) == {}
+def test_the_models_of_a_paper_are_a_preset():
     wanted = {name: request_of(name, words) for name, words in preset(["timelms"]).items()}
     # The quarters of the paper's Figure 4, and the name of each model on the hub.
     assert {name: (one.checkpoint, f"{one.knows_certainly_until}") for name, one in wanted.items()} == {
@@ -329,11 +325,7 @@ def test_a_preset_without_network_says_what_would_be_fetched(home_folder, offlin
         "timelm-2022-q1": ("cardiffnlp/twitter-roberta-base-mar2022", "2022-04-01"),
         "timelm-2022-q2": ("cardiffnlp/twitter-roberta-base-jun2022", "2022-07-01"),
     }
-    failed = [line for line in done.stderr.splitlines() if line.startswith("failed: model 'timelm-")]
-    for one, line in zip(wanted.values(), failed, strict=True):
-        assert one.family == "masked"
-        assert f"revision main of https://huggingface.co/{one.checkpoint}" in line
-        assert "put these files into a folder, and name that instead" in line
+    assert {one.family for one in wanted.values()} == {"masked"}
 
 
 def test_presets_are_requests_that_can_be_meant():

@@ -55,22 +55,6 @@ def test_the_entities_are_those_that_the_world_says(rows, world):
     assert popular == {world.births.story(f"popular {number}").title for number in (1, 2, 3)}
 
 
-def test_origins_lie_in_windows_that_contain_them(rows, world):
-    windows = {row["title"]: (row["origin_window"], row["origin_granularity"]) for row in rows("ecbd_entities")}
-    story = world.births.story
-    # Announced on 4 March 2021; of two dates the finer; of ranks the best; known to the year only.
-    assert windows[story("announced").title] == ("2021-Q1", "quarter")
-    assert windows[story("two dates").title] == ("2022-Q2", "quarter")
-    assert windows[story("best rank").title] == ("2022-Q1", "quarter")
-    assert windows[story("year before day").title] == ("2021", "year")
-    assert windows[story("popular 1").title] == (None, None)
-
-
-def test_an_old_page_is_suspect(rows, world):
-    suspects = {row["title"] for row in rows("ecbd_entities") if row["suspect_old_entity"]}
-    assert suspects == {world.births.story("early page").title}
-
-
 def test_what_is_left_out_is_counted(read):
     counted = {
         row["reason"]: row["n"] for row in read("exclusions", table_name="ecbd_entities", partition=NAME).to_pylist()
@@ -124,23 +108,6 @@ def test_items_keep_to_the_rules_by_an_independent_count(rows):
             assert not re.search(rf"(?<!\w){answer}(?!\w)", row["random_definition"].lower())
     assert {row["span_kind"] for row in items} == {"np", "random"}
     assert max(Counter(row["page_id"] for row in items).values()) <= 100
-
-
-def test_splits_are_by_entity_and_balanced_in_every_window(rows):
-    splits: dict[int, set[str]] = {}
-    by_window: dict[str, Counter] = {}
-    for row in rows("ecbd_cloze"):
-        splits.setdefault(row["page_id"], set()).add(row["split"])
-    assert all(len(one) == 1 for one in splits.values())
-    for row in rows("ecbd_entities"):
-        by_window.setdefault(row["origin_window"], Counter())[row["split"]] += 1
-    assert all(abs(counts["dev"] - counts["test"]) <= 1 for counts in by_window.values())
-
-
-def test_an_answer_that_stands_in_the_definition_is_marked(rows, world):
-    page = world.births.story("quoted").page.page_id
-    marked = {row["answer"] for row in rows("ecbd_cloze") if row["page_id"] == page and row["answer_in_definition"]}
-    assert "a lighthouse keeper" in marked
 
 
 def test_the_release_says_what_found_its_noun_phrases(rows):
