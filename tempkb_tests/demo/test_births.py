@@ -6,12 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from tempkb.demo.pages import NAMESPACES
 from tempkb.demo.world import make_world
-from tempkb.titles import Site
-from tempkb.wikitext.article import read_article
 
-SITE = Site("demowiki", NAMESPACES)
 CATEGORIES = {
     "Sports",
     "Media",
@@ -28,16 +24,6 @@ CATEGORIES = {
 @pytest.fixture(scope="module")
 def births(world):
     return world.births
-
-
-def last_text(birth):
-    return max(birth.page.edits, key=lambda edit: edit.time).text
-
-
-def prose(birth):
-    """Paragraphs as a reader sees them."""
-    article = read_article(last_text(birth), SITE)
-    return [article.text[one.start : one.end] for one in article.paragraphs]
 
 
 def links(page):
@@ -66,30 +52,6 @@ def test_ordinary_pages_are_written_soon_after_their_origin_and_before_the_first
         assert saved < dump
         assert all(edit.time < dump for edit in birth.page.edits)
         assert date(2021, 1, 1) <= first
-
-
-def test_articles_are_long_enough_and_name_what_they_are_about_early(births):
-    for birth in (one for one in births.all if not one.story):
-        paragraphs = prose(birth)
-        assert 130 <= sum(len(one.split()) for one in paragraphs) <= 260, birth.title
-        assert re.match(rf"{re.escape(birth.title)} is an? [a-z ]+ in Varland that ", paragraphs[0])
-        kept = [one for one in birth.sentences if not one.kept]
-        assert len(kept) == 10
-        assert len(birth.sentences) - len(kept) >= 2
-        assert {one.mention for one in kept} <= set(birth.names)
-        for one in kept:
-            before, behind = one.text.split(one.mention)
-            assert len(before.split()) <= 6, one
-            assert 8 <= len(behind.split()) <= 20, one
-
-
-def test_popular_pages_have_most_contributors_and_links(births, world):
-    linked = Counter(title for page in world.pages for title in links(page))
-    users = {one.title: len({edit.user for edit in one.page.edits}) for one in births.all}
-    popular = [births.story(f"popular {number}").title for number in (1, 2, 3)]
-    assert [(users.pop(title), linked[title]) for title in popular] == [(6, 30), (5, 20), (4, 10)]
-    assert max(users.values()) < 4
-    assert max(linked[title] for title in users) < 10
 
 
 def test_ordinary_pages_do_not_link_to_what_came_into_the_world(births, world):

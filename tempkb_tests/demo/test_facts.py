@@ -12,7 +12,7 @@ from tempkb.store.plain import plain_rows
 from tempkb.wikidata.building import read_dump
 from tempkb.windows import Granularity, windows_between
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force
-from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release_without_prompts
+from tempkb_tests.benchmarks.fact_queries.worlds import release_without_prompts
 
 STUDY = "2021-01-01..2024-01-01"
 
@@ -151,19 +151,3 @@ def days_of(when):
         return [], ""
     days = [when.day + timedelta(days=n) for n in range((when.last - when.day).days + 1)]
     return days, {11: "day", 10: "month", 9: "year", 8: "decade"}[when.precision]
-
-
-def test_yearly_releases_ask_the_same(store):
-    made = release_without_prompts(
-        store, TEMPLAMA, granularity="year", windows=STUDY, dump_id="wikidatawiki-20240101", max_subjects="500"
-    )
-    of_years = {
-        (row["query"], row["date"]): row["answers"]
-        for row in store.read("templama_queries", release=made.name).to_pylist()
-    }
-    dynamic = {
-        (row["query"], row["date"]): row["answers"]
-        for row in store.read("dynamic_templama_queries", granularity="year").to_pylist()
-    }
-    assert of_years == dynamic
-    assert len(of_years) > 150

@@ -291,9 +291,7 @@ def undisturbed(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "dies_at", [0, 2, 3, 5, 6, 10], ids=lambda at: f"{CALLS[at]} {CALLS[: at + 1].count(CALLS[at])}"
-)
+@pytest.mark.parametrize("dies_at", [2, 3, 6], ids=lambda at: f"{CALLS[at]} {CALLS[: at + 1].count(CALLS[at])}")
 def test_a_run_that_was_killed_ends_with_the_same_bytes(store, encoder, undisturbed, monkeypatch, dies_at):
     monkeypatch.setattr(vectors, "N_TEXTS", 2)
     called = []

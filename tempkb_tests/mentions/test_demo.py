@@ -87,24 +87,6 @@ def test_what_most_people_mean_changes_over_time(read, world):
     assert priors(6) == {"Paper Mill": (3, 0.375, 2), "Spice Mill": (5, 0.625, 1)}
 
 
-def test_popularity_counts_mentions_and_surfaces(read, world):
-    cut = world.clock.cut(3).date()
-    inn = world.story("entity Silk Road Inn").page_id
-    (row,) = read("entity_popularity", cut=cut, page_id=inn).to_pylist()
-    # What leads to a section is counted nowhere.
-    everything = sum(read("mentions", cut=cut, via_redirect=how).num_rows for how in ("no", "page"))
-    assert (row["n_inlinks"], row["n_surfaces"], row["entity_prior"]) == (7, 4, 7 / everything)
-    ranks = {
-        one["surface"]: (one["prior"], one["rank_in_entity"], one["rank_in_surface"])
-        for one in read("mention_priors", cut=cut, target_page_id=inn).to_pylist()
-    }
-    # Four say "the old port", three of them of the Grand Harbour.
-    assert ranks["the old port"] == (0.25, 2, 2)
-    assert ranks["forty beds"] == (1.0, 1, 1)
-    index = read("inverted_index", cut=cut, target_page_id=inn, surface="forty beds").to_pylist()
-    assert sum(one["n_mentions"] for one in index) == 2
-
-
 def test_each_revision_is_cleaned_once(read):
     texts, wikitexts = read("page_texts").to_pylist(), read("page_wikitexts").to_pylist()
     keys = [(row["page_id"], row["revision_id"]) for row in texts]

@@ -110,14 +110,6 @@ def test_items_keep_to_the_rules_by_an_independent_count(rows):
     assert max(Counter(row["page_id"] for row in items).values()) <= 100
 
 
-def test_the_release_says_what_found_its_noun_phrases(rows):
-    (release,) = rows("ecbd_releases")
-    distinct = {row["sentence"] for row in rows("ecbd_sentences")}
-    assert release["n_parsed"] == len(distinct)
-    assert "(fallback)" in release["chunker"]
-    assert {row["chunker"] for row in rows("ecbd_cloze")} == {release["chunker"]}
-
-
 @pytest.fixture
 def store(demo_home, tmp_path, monkeypatch):
     """The store of a copy of the demo home."""

@@ -195,17 +195,6 @@ def test_a_sentence_that_is_longer_than_a_step_is_cut():
     assert step == [Row("a", tuple(range(30)), ((3, 5),), ((3, 5),))]
 
 
-def test_names_are_those_of_the_home_and_the_own_ones_are_told_apart(corpora):
-    shown = {
-        (tuple(one.text[slice(*span)] for span in one.names), tuple(one.text[slice(*span)] for span in one.own))
-        for one in corpora[SECOND].sentences
-        if re.fullmatch(r"Mia Torsen trains with .* every Tuesday.*", one.text)
-        or re.fullmatch(r"On Saturdays .* plays in the first team of .*", one.text)
-    }
-    assert len(shown) > 10
-    assert all(len(names) == 2 and own == names[:1] for names, own in shown)
-
-
 def test_every_text_can_be_read_and_written_again(corpora):
     tokenizer = train_tokenizer([corpora[cut] for cut in CUTS])
     assert tokenizer.get_vocab_size() == 2000
