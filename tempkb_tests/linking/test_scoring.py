@@ -9,7 +9,9 @@ from tempkb.benchmarks.register import write_entry
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ContractError, ModelError, SettingsError
 from tempkb.linking import scoring, vectors
+from tempkb.linking.candidates import Candidates
 from tempkb.linking.checking import PROMISES
+from tempkb.linking.known import known_linker
 from tempkb.linking.requests import LinkRequest
 from tempkb.linking.scoring import link_mentions
 from tempkb.linking.tables import ENTITY_VECTORS, LINKING_SCORES
@@ -20,12 +22,14 @@ from tempkb.store.locks import LockTimeoutError, locked
 from tempkb.store.promises import Subject
 from tempkb.store.said import read_said
 from tempkb.store.store import read_files
+from tempkb_tests.damage import cut_off
 from tempkb_tests.killed import KilledError
 from tempkb_tests.linking.small_home import (
     ASSEMBLY,
     GODDESS,
     PIER,
     PORT,
+    TITLES,
     VECTORS,
     A,
     B,
@@ -35,6 +39,7 @@ from tempkb_tests.linking.small_home import (
     write,
     write_release,
 )
+from tempkb_tests.linking.test_vectors import described
 
 
 @pytest.fixture
@@ -288,6 +293,19 @@ def undisturbed(tmp_path_factory):
         hand_made_linker(whole, patched, cut=date(2021, 1, 1), seed=7)
         link(whole, **POOLS)
         return lake_files(whole)
+
+
+def test_lost_vectors_whose_texts_were_encoded_for_another_snapshot_are_not_lost_any_more(store, encoder, tmp_path):
+    link(store, cuts=(B,))
+    link(store)
+    # The later snapshot was first, so it has the texts of both.
+    assert [row["cut"] for row in stored(store, ENTITY_VECTORS)] == [A] + [B] * 4
+    cut_off(*store.lake.current(ENTITY_VECTORS.name, f"hand--{A}").places())
+    wanted = Candidates(B, (described(tmp_path, {9: (TITLES[GODDESS], "Aurora is a goddess.")}),))
+    vectors.encode_missing(store, known_linker(store.lake, "hand"), [wanted], LinkRequest(), print)
+    link(store)
+    assert encoder.n_entities == 5 + 1
+    assert ([f"hand--{B}"], []) == (store.lake.partitions(ENTITY_VECTORS.name), store.lake.lost(ENTITY_VECTORS.name))
 
 
 @pytest.mark.slow
