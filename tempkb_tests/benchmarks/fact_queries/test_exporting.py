@@ -282,14 +282,6 @@ def export(store, tmp_path):
 DESIGN = make_design(TEMPLAMA, "tempkb", DUMP, "2019-01-01..2021-01-01", "year")
 
 
-def test_what_is_not_built_cannot_be_exported(store, tmp_path):
-    other = create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", DESIGN, "other")
-    keep(store.home, other)
-    with pytest.raises(DesignError, match="is not finished"):
-        export_release(store, BENCHMARKS[other.benchmark], other, tmp_path / "out")
-    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
-
-
 def test_a_name_belongs_to_one_design(store):
     keep(store.home, create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", DESIGN, "mine"))
     assert load(store.home, BENCHMARKS[TEMPLAMA], "mine").design == DESIGN
