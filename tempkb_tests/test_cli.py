@@ -53,19 +53,8 @@ def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_insid
     house.mkdir()
     before = {path for path in tmp_path.rglob("*") if home not in path.parents}
     outside = {"HOME": str(house), "TMPDIR": str(elsewhere), "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
-    done = run_tempkb(
-        home,
-        "build",
-        "--dump",
-        str(history),
-        "--select",
-        "stable_snapshots",
-        "--all",
-        cwd=elsewhere,
-        is_alone=True,
-        PYTHONDONTWRITEBYTECODE="1",
-        **outside,
-    )
+    words = ("build", "--dump", str(history), "--select", "stable_snapshots", "--all")
+    done = run_tempkb(home, *words, cwd=elsewhere, is_alone=True, PYTHONDONTWRITEBYTECODE="1", **outside)
     assert "82 of 82 windows are built." in done.stdout
     said = run_tempkb(
         home, "sql", "SELECT count(*) AS n, max(cut) AS last FROM stable_snapshots", "--csv", cwd=elsewhere

@@ -16,6 +16,7 @@ from tempkb.scores.kinds import SCORES
 from tempkb.scores.running import ask_model
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
+from tempkb.store.locks import LockTimeoutError
 from tempkb.store.said import read_said
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
 from tempkb_tests.conftest import run_script
@@ -195,6 +196,19 @@ def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(
     assert not rows(store)
     score(store, name, variants="dated")
     assert len(rows(store).keys() - prompts(store, {"dated"}).keys()) == 3 * 4
+
+
+def test_a_model_is_scored_by_one_process_and_not_removed_meanwhile_and_drafts_go_with_it(store, add):
+    name = add(store, "t5")
+    score(store, name, limit="3")
+    with store.lake.resumable(f"resumable-scores-{name}") as drafts:
+        for other in (lambda: score(store, name), lambda: remove(store, of_model(store, name))):
+            with pytest.raises(LockTimeoutError, match="another program"):
+                other()
+        (drafts.folder / "killed").mkdir()
+    assert (len(rows(store)), store.lake.partitions("models")) == (3, [name])
+    remove(store, of_model(store, name))
+    assert not (drafts.folder / "killed").exists()
 
 
 @pytest.mark.slow
