@@ -13,7 +13,6 @@ import io
 import lzma
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,48 +186,24 @@ def unpacked(suffix: str, data: bytes) -> bytes | None:
         return None
 
 
-class Outcomes:
-    """Counts what became of spoilt files, and tells it as a table."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[tuple[str, str, str]] = Counter()
-
-    def add(self, form: str, kind: str, outcome: str) -> None:
-        """Count one file: the same, changed (a value), told or refused."""
-        self._counts[form, kind, outcome] += 1
-
-    def __str__(self) -> str:
-        names = ("same", "changed", "told", "refused")
-        rows = sorted({key[:2] for key in self._counts})
-        lines = [f"{'form':<18}{'kind':<10}" + "".join(f"{name:>9}" for name in names)]
-        lines += [
-            f"{form[-17:]:<18}{kind:<10}" + "".join(f"{self._counts[form, kind, name]:>9}" for name in names)
-            for form, kind in rows
-        ]
-        totals = "".join(f"{sum(n for key, n in self._counts.items() if key[2] == name):>9}" for name in names)
-        return "\n".join([*lines, f"{'all':<28}{totals}"])
-
-
 Judge = Callable[[Path, Mutation, bytes | None], str]
 """Takes the spoilt file, what was done to it, and what another library unpacks; returns what became of it."""
 
 
 def spoil(tmp_path: Path, name: str, whole: bytes, other: bytes, n: int, seed: int, judge: Judge) -> None:
-    """Judge `n` spoilt forms of a file, packed as its name says; print the counts."""
+    """Judge `n` spoilt forms of a file, packed as its name says."""
     suffix = next((one for one in PACKINGS if one and name.endswith(one)), "")
     pack = PACKINGS[suffix][0]
-    path, outcomes = tmp_path / name, Outcomes()
+    path = tmp_path / name
     for mutation in mutations(pack(whole), n, seed, pack(other)):
         path.write_bytes(mutation.data)
         began = time.monotonic()
         try:
-            outcome = judge(path, mutation, unpacked(suffix, mutation.data))
+            judge(path, mutation, unpacked(suffix, mutation.data))
         except Exception as error:
             error.add_note(f"{name}, mutation {mutation.number} of seed {seed}: {mutation.kind}, {mutation.what}")
             raise
         assert time.monotonic() - began < SECONDS, mutation.what
-        outcomes.add(name, mutation.kind, outcome)
-    print(f"\n{outcomes}")
 
 
 def refused_well(error: Exception, path: Path) -> None:

@@ -1,12 +1,8 @@
 """The command as people use it: in a process of its own, in folders of its own."""
 
-import csv
-import io
-import json
 import re
 import shutil
 
-import pyarrow.parquet as pq
 import pytest
 
 import tempkb
@@ -57,19 +53,8 @@ def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_insid
     house.mkdir()
     before = {path for path in tmp_path.rglob("*") if home not in path.parents}
     outside = {"HOME": str(house), "TMPDIR": str(elsewhere), "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
-    done = run_tempkb(
-        home,
-        "build",
-        "--dump",
-        str(history),
-        "--select",
-        "stable_snapshots",
-        "--all",
-        cwd=elsewhere,
-        is_alone=True,
-        PYTHONDONTWRITEBYTECODE="1",
-        **outside,
-    )
+    words = ("build", "--dump", str(history), "--select", "stable_snapshots", "--all")
+    done = run_tempkb(home, *words, cwd=elsewhere, is_alone=True, PYTHONDONTWRITEBYTECODE="1", **outside)
     assert "82 of 82 windows are built." in done.stdout
     said = run_tempkb(
         home, "sql", "SELECT count(*) AS n, max(cut) AS last FROM stable_snapshots", "--csv", cwd=elsewhere
@@ -85,20 +70,6 @@ def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_insid
 def test_a_build_of_what_is_built_does_nothing_and_says_so(home):
     done = run_tempkb(home, "build")
     assert "Nothing to build: all requested windows are built." in done.stdout
-
-
-def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
-    query = "SELECT cut, count(*) AS pages FROM stable_snapshots WHERE cut < '2021-08-01' GROUP BY cut ORDER BY cut"
-    table = run_tempkb(demo_home, "sql", query).stdout
-    assert "pages" in table
-    assert "2 rows" in table
-    rows = list(csv.DictReader(io.StringIO(run_tempkb(demo_home, "sql", query, "--csv").stdout)))
-    assert [row["cut"] for row in rows] == ["2021-04-01", "2021-07-01"]
-    lines = [json.loads(line) for line in run_tempkb(demo_home, "sql", query, "--json").stdout.splitlines()]
-    assert [str(line["pages"]) for line in lines] == [row["pages"] for row in rows]
-    target = tmp_path / "pages.parquet"
-    run_tempkb(demo_home, "sql", query, "--parquet", str(target))
-    assert [str(n) for n in pq.read_table(target)["pages"].to_pylist()] == [row["pages"] for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -140,15 +111,6 @@ def test_show_tells_why_a_text_won(demo_home):
     assert "It strikes." in said
 
 
-def test_tables_and_status(demo_home):
-    said = run_tempkb(demo_home, "tables").stdout
-    for name in ("dump_files", "pages", "revision_log", "stable_snapshots", "page_wikitexts"):
-        assert name in said
-    said = run_tempkb(demo_home, "status").stdout
-    assert "demowiki-20240101" in said
-    assert "wiki demowiki, windows of a quarter" in said
-
-
 @pytest.mark.slow
 def test_publish_and_gc(home):
     (home / "tempkb.duckdb").unlink()
@@ -164,33 +126,6 @@ def test_publish_and_gc(home):
     assert run_tempkb(home, "gc").stdout == "0 folders removed.\n"
 
 
-@pytest.mark.slow
-def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(home, monkeypatch):
-    """The second dump is torn: its window fails in strict mode, and what the first dump serves is built again."""
-    from tempkb.demo.export import write_dump
-    from tempkb.demo.world import make_world
-
-    world = make_world()
-    for path in write_dump(world, world.dump_days[1], home / "dumps"):
-        if "history1" in path.name:
-            path.write_bytes(path.read_bytes()[:-100])
-        # Put together by hand: nobody says how large a file should be, so that only reading it can tell.
-        if path.name == "dumpstatus.json":
-            path.unlink()
-    done = run_tempkb(home, "build", "--windows", "2023-10-01..2024-04-01", TEMPKB_STRICT="true", check=False)
-    assert done.returncode == 1
-    assert "window 2024-01-01 was not built" in done.stdout
-    assert "cut at byte" in done.stdout
-    assert "window 2023-10-01" not in done.stdout
-    monkeypatch.setenv("TEMPKB_HOME", str(home))
-    with pytest.raises(
-        SettingsError, match="not built at that cut; the nearest are 2024-01-01, 2023-10-01, 2023-07-01"
-    ):
-        tempkb.read("stable_snapshots", cut="2024-04-01")
-    assert tempkb.read("stable_snapshots", cut="2024-01-01", page_id=-1).num_rows == 0
-    assert tempkb.read("stable_snapshots", cut="2024-01-01").num_rows > 100
-
-
 def test_a_cut_that_is_not_built_names_the_nearest_in_every_table(read):
     with pytest.raises(
         SettingsError, match="cut 2021-05-01: mentions is not built at that cut; the nearest are 2021-04-01,"
@@ -203,22 +138,3 @@ def test_a_cut_that_is_not_built_names_the_nearest_in_every_table(read):
     with pytest.raises(SettingsError, match="tempel_mentions: nothing of it is built yet"):
         read("tempel_mentions", cut="2021-04-01")
     assert read("rebuild_changes", cut="2021-04-01").num_rows == 0, "the window stands, and was never rebuilt"
-
-
-@pytest.mark.slow
-def test_damage_is_told_at_the_end_of_a_build(tmp_path, history):
-    history.write_bytes(history.read_bytes()[:-30])
-    done = run_tempkb(
-        tmp_path / "home", "build", "--all", "--dump", str(history), TEMPKB_GRANULARITY="year", check=False
-    )
-    # The file is one block: all of it is lost, so there is not even a last revision to reach to.
-    assert done.returncode == 1
-    assert re.search(r"history\.xml\.bz2: .*cut at byte \d+ \(compressed bytes\)", done.stderr)
-    assert "TEMPKB_WIKI" not in done.stderr
-    plain = history.with_name("history.xml")
-    plain.write_bytes(
-        export(page(1, revision(1, "2019-06-01T00:00:00Z")), page(2, revision(2, "2020-06-01T00:00:00Z")))[:-200]
-    )
-    done = run_tempkb(tmp_path / "home", "build", "--all", "--dump", str(plain), TEMPKB_GRANULARITY="year")
-    assert "history.xml is damaged: byte " in done.stdout
-    assert "1 revisions lost. Every complete page that could be read was kept." in done.stdout

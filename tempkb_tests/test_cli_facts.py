@@ -62,40 +62,6 @@ def test_what_is_read_is_not_read_again(home):
     assert "classes: home" in refused.stderr
 
 
-def test_answers_and_named_questions_in_duckdb(home):
-    found = rows(
-        home,
-        "SELECT date, list_transform(answers, lambda one: one.label) AS names FROM dynamic_templama_queries WHERE query LIKE 'Ada%' ORDER BY date",
-    )
-    assert [(row["date"], row["names"]) for row in found][:3] == [
-        ("2019-Q1", ["Reed"]),
-        ("2019-Q2", ["Reed"]),
-        ("2019-Q3", ["Salt"]),
-    ]
-    assert rows(home, "SELECT relation, n_facts FROM dynamic_templama_relations") == [{"relation": "P54", "n_facts": 3}]
-    assert rows(home, "SELECT count(*) AS n FROM fact_versions WHERE known_from IS NULL AND known_to IS NULL") == [
-        {"n": 6}
-    ]
-    said = run_tempkb(home, "tables").stdout
-    assert "fact_versions" in said
-    assert "dynamic_templama_split_sizes" in said
-
-
-@pytest.mark.slow
-def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
-    said = run_tempkb(
-        home, "release", "templama", "2019-01-01..2021-01-01", "--name", "years", "--set", "max_subjects=2"
-    ).stdout
-    assert "release years: 4 queries by year, 2019-01-01 to 2021-01-01, from wikidatawiki-" in said
-    written = run_tempkb(home, "release", "export", "years", str(tmp_path)).stdout
-    assert written == f"wrote {tmp_path / 'years'}\n"
-    again = run_tempkb(
-        home, "release", "templama", "2019-01-01..2021-01-01", "--name", "years", "--set", "max_subjects=2"
-    ).stdout
-    assert again == said
-    assert rows(home, "SELECT count(*) AS n FROM future_relation_queries") == [{"n": 86}]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),

@@ -1,7 +1,5 @@
 """Damage to a home that was built: named, set aside, and built again as it was, from the dumps."""
 
-import bz2
-import gzip
 import hashlib
 import json
 import os
@@ -354,43 +352,6 @@ def test_a_note_that_is_altered_is_what_is_wrong_where_the_publisher_agrees_with
     assert typed("verify").output.startswith("All is well (")
 
 
-REBUILD = "build --rebuild --windows 2021-01-01..2024-01-01"
-# Files of dumps, with the command that builds again what was built from them.
-PUBLISHED_AGAIN = {
-    "demowiki/20240101/*-pages-meta-history1.xml-*.bz2": REBUILD,
-    "demowiki/20240101/*-page.sql.gz": REBUILD,
-    "wikidatawiki/entities/20240101/*.json.gz": "build",
-}
-
-
-def publish_again(path):
-    """The same pages in other bytes, as another run of the packer would write them."""
-    old = path.read_bytes()
-    new = bz2.compress(bz2.decompress(old), 1) if path.suffix == ".bz2" else gzip.compress(gzip.decompress(old), 1)
-    path.write_bytes(new)
-    (listed,) = [*path.parent.glob("dumpstatus.json"), *path.parent.glob("*-sha1sums.txt")]
-    told = listed.read_text().replace(hashlib.sha1(old).hexdigest(), hashlib.sha1(new).hexdigest())
-    listed.write_text(told.replace(f'"size": {len(old)},', f'"size": {len(new)},'))
-
-
-@pytest.mark.slow
-def test_what_verify_names_for_files_that_were_published_again_builds_them_again(demo_home, home_folder):
-    shutil.copytree(demo_home, home_folder)
-    for file in PUBLISHED_AGAIN:
-        publish_again(*home_folder.glob(f"dumps/{file}"))
-    with_all = {"TEMPKB_NAMESPACES": "all"}
-    run_tempkb(home_folder, "publish", **with_all)
-    *lines, end = plain(run_tempkb(home_folder, "verify", check=False, **with_all).stdout, home_folder).splitlines()
-    assert end.startswith("3 faults found (")
-    named = [
-        line.partition("To build that again from the new file: tempkb ")[2].partition(". If ")[0] for line in lines
-    ]
-    assert sorted(named) == sorted(PUBLISHED_AGAIN.values())
-    for command in dict.fromkeys(named):
-        run_tempkb(home_folder, *command.split(), **with_all)
-    assert run_tempkb(home_folder, "verify", **with_all).stdout.startswith("All is well (")
-
-
 def test_a_query_over_a_damaged_file_of_a_view_names_it(home):
     path = data_file(home, "page_wikitexts", "2020-10-01")
     whole = path.read_bytes()
@@ -483,25 +444,9 @@ def test_verify_waits_for_a_dump_that_arrives_and_names_a_fetch_that_has_what_it
     assert "mv " not in line
 
 
-def test_verify_names_the_command_that_counts_lost_tokens_again(home_folder):
-    store = open_store()
-    store.lake.miss("answer_tokens", "demo", "0" * 16)
-    said = typed("verify", "--table", "answer_tokens")
-    assert said.exit_code == 1
-    assert f"Build it again: TEMPKB_HOME={in_shell(home_folder)} {program()} release tokens demo FILE" in said.output
-
-
 def test_one_line_for_each_damaged_note_of_a_home(home):
-    (home / "releases").mkdir()
-    (home / "releases" / "mine.json").write_text("[]")
-    said = typed("release", "export", "mine", str(home / "out"))
-    assert (said.exit_code, said.output.count("\n")) == (1, 1)
-    assert "the commands that made it, with --name mine; or remove it: " in said.output
     (note,) = (home / "dumps" / "sums").glob("*.json")
     note.write_text(json.dumps({"path": 1}))
-    said = typed("status")
-    assert said.exit_code == 0
-    assert "the commands that made it, with --name mine" in said.output
     assert "this is not a note of a file's checksums" in typed("verify").output
     record = home / "home.toml"
     record.write_bytes(record.read_bytes()[:-200])

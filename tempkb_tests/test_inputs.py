@@ -146,20 +146,6 @@ def folder_dump(home, data):
 
 
 @pytest.mark.slow
-def test_a_dump_in_the_folder_that_is_none_is_not_registered(tmp_path):
-    home = tmp_path / "home"
-    folder_dump(home, HTML)
-    done = build(home, check=False)
-    assert done.returncode == 1
-    assert done.stdout.count("failed:") == 1
-    assert "holds no whole page (it is an HTML page" in done.stdout
-    assert not list((home / "lake").rglob("CURRENT"))
-    folder_dump(home, bz2.compress(GOOD))
-    assert "4 of 4 windows are built." in build(home).stdout
-    assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
-
-
-@pytest.mark.slow
 def test_strict_says_once_what_is_damaged_and_without_it_whole_pages_are_kept(tmp_path):
     home = tmp_path / "home"
     damaged = export(page(1, revision(18, "2018-06-01T00:00:00Z")), BROKEN.replace("<id>1<", "<id>7<"))

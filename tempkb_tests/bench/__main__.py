@@ -9,7 +9,6 @@ Wikidata and the benchmarks of facts, `... cloze` only ECBD, `... merging` only 
 `... commands` only the commands that read, `... scoring` only the scorers of models, `... generation` only their decoders, `... preferences` only the view
 `prefers_new`, `... statistics` only the estimators of results, `... searching` only the search and the vectors of
 linkers, `... encoding` only their encoders.
-`python -m tempkb_tests.bench.checks` measures what the asset checks cost.
 """
 
 import bz2

@@ -1,18 +1,13 @@
 """A release is built whole or stays as its list says; one of another's rows is no affair of a run."""
 
-import json
-import shutil
 import threading
-import time
 from dataclasses import replace
 from unittest import mock
 
 import duckdb
 import pyarrow as pa
 import pytest
-from tempkb.benchmarks.assets import _none_half_built
 
-from tempkb.api import open_store
 from tempkb.benchmarks.building import begin, build_step, is_whole, measure
 from tempkb.benchmarks.methods import Built, Made, Methods, Step
 from tempkb.benchmarks.promises import Promise, broken
@@ -30,8 +25,9 @@ from tempkb.benchmarks.register import (
     write_entry,
 )
 from tempkb.benchmarks.releases import Release
-from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.benchmarks.tasks import _none_half_built
 from tempkb.benchmarks.work import working
+from tempkb.engine.tasks import Order
 from tempkb.errors import ContractError, DesignError
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
@@ -39,7 +35,6 @@ from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.store.tables import Column, Family, Table
 from tempkb.store.types import DATE, INT64, STRING
-from tempkb_tests.conftest import run_module, run_tempkb
 from tempkb_tests.damage import cut_off, flip
 from tempkb_tests.killed import KilledError
 
@@ -295,24 +290,6 @@ def test_a_release_of_which_the_entry_is_gone_is_made_anew(store):
     assert unfinished_releases(store) == []
 
 
-def test_two_runs_of_a_release_take_turns(store):
-    write_entry(store.home, "toy", "good", {})
-    order = []
-
-    def second():
-        with alone(store.home, "good"):
-            order.append("second")
-
-    with alone(store.home, "good"), alone(store.home, "good"):
-        waiting = threading.Thread(target=second)
-        waiting.start()
-        time.sleep(0.2)
-        order.append("first")
-    waiting.join(5)
-    assert order == ["first", "second"]
-    assert not is_at_work(store.home, "good")
-
-
 def test_a_second_command_on_a_release_that_is_being_built_is_refused(store):
     write_entry(store.home, "toy", "good", {})
     said = []
@@ -333,15 +310,14 @@ def test_of_a_run_over_several_releases_that_fails_none_is_left_half_built(store
     begun, fails = release_of("begun", y2022=(1,)), release_of("fails", y2022=(-1,))
     killed(store, begun)
     begin(store, fails)
-    context = mock.Mock(partition_keys=["stands", "fails", "begun"])
-    with pytest.raises(ContractError) as failed, _none_half_built(context, store, TEMPEL, "fails"):
+    order = Order(store, ["stands", "fails", "begun"], print)
+    with pytest.raises(ContractError) as failed, _none_half_built(order, "fails"):
         build_step(store, METHODS, STEP, fails, print)
     assert str(failed.value).endswith(
         "Nothing was kept of release 'fails'. Not built either, since the run ended here: begun"
     )
     assert release_names(store.home) == ["stands"]
     assert store.lake.partitions("rows") == ["stands.2022-01-01"]
-    assert [call.args[1] for call in context.instance.delete_dynamic_partition.mock_calls] == ["fails", "begun"]
 
 
 @pytest.mark.parametrize("at", range(8))
@@ -388,74 +364,3 @@ def test_the_rows_of_one_release_are_no_affair_of_another(store):
             "other": [],
             "goo": [],
         }
-
-
-@pytest.fixture(scope="module")
-def spoiled(demo_home, tmp_path_factory):
-    """The demo's home, in which a release of each family was spoiled after it was built."""
-    home = tmp_path_factory.mktemp("spoiled") / "home"
-    shutil.copytree(demo_home, home)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TEMPKB_HOME", str(home))
-        store = open_store()
-        for table, column in (("ecbd_cloze", "masked_sentence"), ("dynamic_templama_changes", "change")):
-            (version, *_) = store.lake.versions(table)
-            rows = pa.parquet.read_table(version.paths()[0])
-            spoilt = pa.array(["deleted"] * rows.num_rows)
-            rows = rows.set_column(rows.schema.get_field_index(column), column, spoilt)
-            # Rows without a pair, so that only the release's own checks can find the fault.
-            for paired in {"role", "paired_object_id", "paired_window_start"} & set(rows.schema.names):
-                at = rows.schema.get_field_index(paired)
-                rows = rows.set_column(at, paired, pa.nulls(rows.num_rows, rows.schema.field(at).type))
-            store.write(store.tables[table], version.partition, [rows], Provenance())
-    return home
-
-
-def runs_of(home, kind):
-    done = run_module("tempkb_tests.benchmarks.faults", kind, TEMPKB_HOME=str(home))
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.slow
-def test_spoiled_rows_of_other_releases_fail_no_run(spoiled):
-    told = runs_of(spoiled, "good")
-    partitions = told.pop("partitions")
-    assert {name: (run["success"], run["error"]) for name, run in told.items()} == dict.fromkeys(told, (True, ""))
-    assert set(partitions) == {*told, "demo-cloze", "demo-quarters"}
-    warnings = {"chunker_is_spacy"}
-    for name, run in told.items():
-        assert run["checks"], name
-        assert {check for check, passed in run["checks"].items() if not passed} <= warnings, name
-
-
-CAUGHT = {
-    "faulty-tempel": "tempel_mentions.snapshots_are_equal",
-    "faulty-ecbd": "ecbd_cloze.spans_are_in_place",
-    "faulty-templama": "future_relation_queries.table_9_is_whole",
-    "faulty-dynamic-templama": "dynamic_templama_changes.changes_follow_from_the_answers",
-}
-
-
-@pytest.mark.slow
-def test_a_faulty_release_of_any_benchmark_leaves_no_trace_whoever_started_the_run(spoiled):
-    told = runs_of(spoiled, "faulty")
-    assert not [name for name in told.pop("partitions") if name.startswith("faulty")]
-    assert set(told) == set(CAUGHT)
-    for name, check in CAUGHT.items():
-        assert not told[name]["success"]
-        assert f"release {name!r}: fails its own check {check} (" in told[name]["error"]
-        assert told[name]["error"].endswith(f"please report it. Nothing was kept of release {name!r}"), told[name]
-        refused = run_tempkb(spoiled, "release", "export", name, str(spoiled / "exports"), check=False)
-        assert refused.returncode == 1
-        assert f"release {name!r}: no such release" in refused.stderr
-    assert not list((spoiled / "releases").glob("faulty*"))
-    pointers = list((spoiled / "lake").glob("*/faulty*/CURRENT"))
-    assert all(path.read_bytes().startswith(b"- ") for path in pointers), "all were removed"
-    with duckdb.connect(str(spoiled / "tempkb.duckdb"), read_only=True) as connection:
-        tables = connection.execute(
-            "SELECT table_name FROM duckdb_columns() WHERE column_name = 'release' AND NOT internal"
-        ).fetchall()
-        for (table,) in tables:
-            query = f"SELECT count(*) FROM {table} WHERE release LIKE 'faulty%'"
-            assert connection.execute(query).fetchone() == (0,), table
-    assert not list((spoiled / "exports").glob("*"))

@@ -2,17 +2,13 @@
 
 import re
 from collections import Counter
-from itertools import product
 
 import pytest
 
-from tempkb.demo.districts import OUTBREAKS
 from tempkb.demo.world import make_world
 
 PAGES = 1_320
 DISTRICTS = ("Vaskery", "Olmery", "Trellery")
-# Quarters of 2022 and 2023, counted from 0.
-OF_OUTBREAKS = (5, 9)
 
 
 @pytest.fixture(scope="module")
@@ -72,48 +68,3 @@ def test_each_mention_stands_beside_words_that_only_its_entity_has(large):
     owners = Counter(word for three in words.values() for word in set(three))
     for title, surface, verse in mentions(large):
         assert any(owners[word] == 1 for word in set(words[title]) & verse), (title, surface)
-
-
-def test_editions_of_an_event_have_one_word_in_common(large):
-    for name, noun in product(DISTRICTS, ("Cup", "Election")):
-        editions = [three_words(texts(large, "district ")[f"{year} {name} {noun}"]) for year in (2021, 2022, 2023)]
-        assert len(set.intersection(*map(set, editions))) == 1
-        assert len({word for words in editions for word in words}) == 7
-
-
-def test_the_words_of_an_outbreak_begin_and_end_as_no_other_words_do(large):
-    entities = texts(large, "district ")
-    for quarter, outbreak in OUTBREAKS.items():
-        titles = {title.format(name) for title, name in product(outbreak.surfaces, DISTRICTS)}
-        own = {word for title in titles for word in three_words(entities[title])}
-        others = {word for title, text in entities.items() if title not in titles for word in three_words(text)}
-        begins, ends = tuple(outbreak.parts.heads.split()), tuple(outbreak.parts.tails.split())
-        assert all(word.startswith(begins) and word.endswith(ends) for word in own)
-        assert not any(word.startswith(begins) or word.endswith(ends) for word in others)
-        saved = {page.edits[0].time for page in large.pages if page.names[0].title in titles}
-        assert all(large.clock.start(quarter) < time < large.clock.cut(quarter) for time in saved)
-    assert tuple(OUTBREAKS) == OF_OUTBREAKS
-
-
-def test_nothing_else_in_a_district_is_new_in_the_quarter_of_an_outbreak(large):
-    outbreaks = {one.format(name) for found in OUTBREAKS.values() for one, name in product(found.surfaces, DISTRICTS)}
-    for page in large.pages:
-        if page.story.startswith("district ") and page.names[0].title not in outbreaks:
-            for quarter in OF_OUTBREAKS:
-                assert not large.clock.start(quarter) <= page.edits[0].time < large.clock.cut(quarter)
-
-
-def test_most_of_what_is_new_comes_in_the_quarter_of_the_first_outbreak(large):
-    born = Counter()
-    for page in large.pages:
-        if page.story.startswith("district ") and not re.search("^20.. ", page.names[0].title):
-            born[sum(large.clock.cut(quarter) <= page.edits[0].time for quarter in range(12))] += 1
-    # The old ones are older than the world, and count for its first quarter here.
-    n = len(DISTRICTS)
-    assert born == {0: 6 * n, 2: 2 * n, 3: 2 * n, 5: 6 * n, 8: 2 * n, 9: 2 * n, 10: 2 * n}
-
-
-def test_another_seed_has_other_words(large):
-    other = texts(make_world(seed=8, pages=PAGES), "district ")
-    for title, text in texts(large, "district ").items():
-        assert not set(three_words(text)) & set(three_words(other[title])), title

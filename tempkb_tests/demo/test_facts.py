@@ -12,8 +12,7 @@ from tempkb.store.plain import plain_rows
 from tempkb.wikidata.building import read_dump
 from tempkb.windows import Granularity, windows_between
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force
-from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release_without_prompts
-from tempkb_tests.benchmarks.tempel.releases_for_tests import copy_home
+from tempkb_tests.benchmarks.fact_queries.worlds import release_without_prompts
 
 STUDY = "2021-01-01..2024-01-01"
 
@@ -38,163 +37,6 @@ def store(tmp_path_factory, world):
         yield made
 
 
-@pytest.fixture
-def quarters(store, world):
-    """Answers' names by date of somebody or something, by quarter."""
-
-    def of(label, relation):
-        rows = store.read(
-            "dynamic_templama_queries",
-            granularity="quarter",
-            relation=relation,
-            subject_id=world.facts.item(label).entity_id,
-        ).to_pylist()
-        return {row["date"]: [one["label"] for one in row["answers"]] for row in rows}
-
-    return of
-
-
-@pytest.fixture
-def changes(store, world):
-    def of(label, granularity="quarter"):
-        names = {name: one.label for name, one in world.facts.items.items()}
-        rows = store.read(
-            "dynamic_templama_changes", granularity=granularity, subject_id=world.facts.item(label).entity_id
-        ).to_pylist()
-        return [
-            (str(row["window_start"]), names[row["object_id"]], row["change"], row["change_detail"])
-            for row in rows
-            if row["change"] != "unchanged"
-        ]
-
-    return of
-
-
-def spells(store, world, label, **equal):
-    names = {name: one.label for name, one in world.facts.items.items()}
-    rows = store.read("fact_spells", subject_id=world.facts.item(label).entity_id, **equal).to_pylist()
-    return [
-        (names[row["object_id"]], str(row["valid_from"]), str(row["valid_to"]))
-        for row in rows
-        if row["release"].startswith("dynamic")
-    ]
-
-
-def test_18_changes_known_by_the_year_are_undatable_by_quarter(quarters, changes):
-    # Gro to 21 April 2021; Tor from some day of April to some day of November; Ane from 15 November to some day of 2022.
-    assert quarters("Ostvik", "P6") == {
-        "2021-Q1": ["Gro Landes"],
-        "2021-Q2": ["Gro Landes", "Tor Mallin"],
-        "2021-Q3": ["Tor Mallin"],
-        "2021-Q4": ["Tor Mallin", "Ane Sivert"],
-        **{f"2022-Q{n}": ["Ane Sivert", "Odd Haldor"] for n in (1, 2, 3, 4)},
-        **{f"2023-Q{n}": ["Odd Haldor"] for n in (1, 2, 3, 4)},
-    }
-    # In April Gro went and Tor came, and in November Tor went and Ane came: that much is known.
-    assert changes("Ostvik") == [
-        ("2021-04-01", "Tor Mallin", "updated", "extended"),
-        ("2021-07-01", "Gro Landes", "updated", "reduced"),
-        ("2021-10-01", "Ane Sivert", "updated", "extended"),
-        ("2022-01-01", "Tor Mallin", "updated", "replaced"),
-        ("2022-01-01", "Odd Haldor", "undatable", "replaced"),
-        ("2023-01-01", "Ane Sivert", "undatable", "reduced"),
-    ]
-    # By years Gro gave way to Tor and Tor to Ane in 2021, the study's first year: only the leaving has a row.
-    assert changes("Ostvik", "year") == [
-        ("2022-01-01", "Gro Landes", "updated", "replaced"),
-        ("2022-01-01", "Tor Mallin", "updated", "replaced"),
-        ("2022-01-01", "Odd Haldor", "updated", "replaced"),
-        ("2023-01-01", "Ane Sivert", "updated", "reduced"),
-    ]
-
-
-def test_19_ends_that_are_not_known(quarters, store, world):
-    until = {
-        label: max(when for when, clubs in quarters(label, "P54").items() if "Gannet United" in clubs)
-        for label in ("Aud Openend", "Bo Someend", "Cai Noend", "Dag Nostart", "Eva Diedin")
-    }
-    # Eva died on 11 January 2022, in office; Dag's end is known, his start is not.
-    assert until == {
-        "Aud Openend": "2023-Q4",
-        "Bo Someend": "2023-Q4",
-        "Cai Noend": "2023-Q4",
-        "Dag Nostart": "2021-Q4",
-        "Eva Diedin": "2022-Q1",
-    }
-    assert min(quarters("Dag Nostart", "P54")) == "2021-Q1"
-    kinds = {
-        row["end_kind"]
-        for row in store.read("fact_spells", subject_id=world.facts.item("Eva Diedin").entity_id).to_pylist()
-    }
-    assert kinds == {"subject_ended", "value"}
-    # Where somebody works without a date contradicts nothing.
-    assert not any(
-        row["relation"] == "P108" and row["subject_id"] == world.facts.item("Aud Openend").entity_id
-        for row in store.read("undated_statements").to_pylist()
-    )
-
-
-def test_20_spells(store, world, changes):
-    assert spells(store, world, "Geir Gapp", relation="P54")[:3] == [
-        ("Saltvik FC", "2021-01-11", "2021-04-12"),
-        ("Saltvik FC", "2022-01-11", "2022-04-12"),
-        ("Oxbridge AC", "2021-07-11", "2021-08-21"),
-    ]
-    assert spells(store, world, "Nina Nest", relation="P54")[:2] == [
-        ("Saltvik FC", "2020-01-01", "2022-09-20"),
-        ("Oxbridge AC", "2021-10-01", "2021-11-01"),
-    ]
-    assert changes("Balder Back") == [
-        ("2021-04-01", "Oxbridge AC", "updated", "extended"),
-        ("2021-07-01", "Saltvik FC", "updated", "reduced"),
-        ("2021-10-01", "Saltvik FC", "updated", "returning"),
-        ("2022-01-01", "Oxbridge AC", "updated", "reduced"),
-    ]
-    assert changes("Hans Dover") == [
-        ("2021-07-01", "Oxbridge AC", "updated", "extended"),
-        ("2021-10-01", "Saltvik FC", "updated", "reduced"),
-    ]
-    assert len(spells(store, world, "Tyra Twice", relation="P54")) % 2 == 0
-    twice = store.read("fact_spells", subject_id=world.facts.item("Tyra Twice").entity_id).to_pylist()
-    assert sorted({len(row["members"]) for row in twice}) == [1, 2]
-
-
-def test_21_odd_statements(quarters, store, world):
-    # Rolf's deprecated Reed Party never counts.
-    assert quarters("Rolf Rankin", "P102")["2021-Q1"] == ["Salt Party"]
-    assert quarters("Rolf Rankin", "P102")["2021-Q4"] == ["Salt Party", "Moss Party"]
-    # Two starts and two ends on one statement: 4 January to 4 April 2021, and 4 January to 4 April 2022.
-    starts = quarters("Stig Starts", "P102")
-    assert [when for when in starts if "Reed Party" in starts[when]] == ["2021-Q1", "2021-Q2", "2022-Q1", "2022-Q2"]
-    old_ferry = store.read("facts", subject_id=world.facts.item("Old Ferry").entity_id, dump_id="wikidatawiki-20240101")
-    facts = [row for row in plain_rows(old_ferry) if row["start_precision"] != "year"]
-    assert [(str(row["valid_from"]), row["start_precision"], row["is_point"]) for row in facts] == [
-        ("1990-01-01", "decade", False),
-        ("2022-01-04", "day", False),
-        ("2021-07-01", "day", True),
-    ]
-
-
-def test_21_years_before_ours_stay_in_the_table(store, world):
-    import duckdb
-
-    facts = store.read("facts", dump_id="wikidatawiki-20240101")
-    with duckdb.connect() as connection:
-        connection.register("facts", facts)
-        found = connection.execute(
-            "SELECT valid_from::VARCHAR, valid_to::VARCHAR FROM facts WHERE year(valid_from) < 1"
-        ).fetchall()
-    # 31 BCE to some day of the eighties.
-    assert found == [("0031-01-01 (BC)", "0090-01-01")]
-
-
-def test_22_who_leaves_is_told(changes):
-    assert changes("Twin Chairs") == [
-        ("2021-04-01", "Wim Leaves", "new", "extended"),
-        ("2022-04-01", "Wim Leaves", "deleted", "reduced"),
-    ]
-
-
 def test_23_what_was_heard_late_and_what_was_corrected(store, world):
     rows = plain_rows(store.read("fact_versions"))
     times = ("known_from", "start_known_from", "known_to")
@@ -216,41 +58,6 @@ def test_23_what_was_heard_late_and_what_was_corrected(store, world):
     assert [edits["2023-07-01"][name] for name in ("n_added", "n_removed", "n_changed")] == [1, 0, 0]
     assert [edits["2021-10-01"][name] for name in ("n_added", "n_removed", "n_changed")] == [0, 1, 0]
     assert [edits["2021-01-01"][name] for name in ("n_added", "n_removed", "n_changed")] == [0, 0, 0]
-
-
-def test_24_names(store, quarters):
-    asked = {row["asked_as"] for row in store.read("fact_subjects", label="Ada Holm", relation="P54").to_pylist()}
-    assert asked == {"Ada Holm (rower)", "Ada Holm (painter)"}
-    first = quarters("Ada Holm", "P54")
-    assert first["2021-Q3"] == ["Harbour Rovers"]
-    assert set(quarters("Mona Still", "P54")["2022-Q2"]) == {"Harbour Rovers", "Tern"}
-    labels = {
-        len(one["label"].split())
-        for row in store.read("dynamic_templama_queries", relation="P54").to_pylist()
-        for one in row["answers"]
-    }
-    assert {1, 5, 7} <= labels
-
-
-def test_strangers_are_left_out_and_counted(store, quarters):
-    assert set(quarters("Sara Strange", "P54")) >= {"2021-Q1", "2021-Q3"}
-    assert quarters("Sara Strange", "P54")["2021-Q1"] == ["Fernlea SK"]
-    reasons = {row["reason"]: row["n"] for row in store.read("exclusions", recorded_in="fact_spells").to_pylist()}
-    assert reasons["object has no page in the wiki"] == reasons["object has no name in the language"] == 1
-    assert reasons["no fact: has no date, and contradicts one that has"] == 1
-
-
-def test_no_query_is_a_sentence_of_the_prose(store, world):
-    """Otherwise a model could have read the answer there."""
-    from tempkb.benchmarks.fact_queries.templates import template_set
-
-    texts = "\n".join(edit.text for page in world.pages for edit in page.edits)
-    for name in ("templama", "dynamic", "dynamic_improved"):
-        for one in template_set(name):
-            longest = max(
-                (part.strip(" .") for part in one.wording.replace("<subject>", "<object>").split("<object>")), key=len
-            )
-            assert f" {longest} " not in texts, one
 
 
 # The oracle: what a statement's truth says of every single day, and nothing else.
@@ -344,33 +151,3 @@ def days_of(when):
         return [], ""
     days = [when.day + timedelta(days=n) for n in range((when.last - when.day).days + 1)]
     return days, {11: "day", 10: "month", 9: "year", 8: "decade"}[when.precision]
-
-
-def test_yearly_releases_ask_the_same(store):
-    made = release_without_prompts(
-        store, TEMPLAMA, granularity="year", windows=STUDY, dump_id="wikidatawiki-20240101", max_subjects="500"
-    )
-    of_years = {
-        (row["query"], row["date"]): row["answers"]
-        for row in store.read("templama_queries", release=made.name).to_pylist()
-    }
-    dynamic = {
-        (row["query"], row["date"]): row["answers"]
-        for row in store.read("dynamic_templama_queries", granularity="year").to_pylist()
-    }
-    assert of_years == dynamic
-    assert len(of_years) > 150
-
-
-@pytest.mark.slow
-def test_the_second_dump_knows_more(store, tmp_path, monkeypatch):
-    # In a home of its own: the other tests expect the releases of the first dump alone.
-    copy_home(store.home.path, tmp_path, monkeypatch)
-    store = open_store()
-    made = release_without_prompts(
-        store, windows="2021-01-01..2024-04-01", dump_id="wikidatawiki-20240401", max_subjects="500"
-    )
-    rows = store.read("dynamic_templama_queries", release=made.name, date="2023-Q4").to_pylist()
-    heads = {row["query"]: [one["label"] for one in row["answers"]] for row in rows if row["relation"] == "P6"}
-    assert heads["_X_ is the head of the government of Lateham."] == ["Siv Unheard"]
-    assert [row["is_provisional"] for row in rows][:1] == [False]

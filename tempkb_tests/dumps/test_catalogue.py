@@ -124,22 +124,6 @@ def test_a_file_whose_own_name_is_not_utf_8_is_refused_as_no_table_can_hold_it(t
         name_dump([path])
 
 
-def test_two_builds_that_name_the_same_files_at_once_both_remember_them(tmp_path, monkeypatch):
-    dump = name_dump([history(tmp_path, "testwiki-20220101-pages-articles.xml", "2021-05-01T00:00:00Z")])
-    replace = Path.replace
-
-    def after_another(draft, target):
-        """Another process is done with all of it between our draft and its place."""
-        monkeypatch.setattr(Path, "replace", replace)
-        monkeypatch.setattr("os.getpid", lambda: 1)
-        remember(tmp_path, dump)
-        return replace(draft, target)
-
-    monkeypatch.setattr(Path, "replace", after_another)
-    remember(tmp_path, dump)
-    assert [path.name for path in (tmp_path / "named").iterdir()] == ["testwiki-20220101.json"]
-
-
 def test_what_cannot_be_named_says_why(tmp_path):
     with pytest.raises(SourceError, match=r"nowhere\.xml: no such file; --dump takes"):
         name_dump([tmp_path / "nowhere.xml"])
@@ -200,27 +184,6 @@ def test_a_name_that_no_home_can_have_is_refused_with_one_that_it_can(inside, na
 def test_files_that_may_share_pages_are_one_item(names, groups):
     found = group_items([DumpFile(Path(name), "history") for name in names])
     assert [[file.path.name for file in group] for group in found] == groups
-
-
-class CountedFile(DumpFile):
-    """A file that counts how often it is compared with another."""
-
-    n_compared = 0
-
-    def __eq__(self, other):
-        CountedFile.n_compared += 1
-        return self.path == other.path
-
-    def __hash__(self):
-        return hash(self.path)
-
-
-def test_parts_are_grouped_without_comparing_each_with_every_other():
-    parts = [CountedFile(Path(f"a-p{n * 10 + 1}p{n * 10 + 10}.bz2"), "history") for n in range(200)]
-    CountedFile.n_compared = 0
-    groups = group_items(parts[::-1])
-    assert CountedFile.n_compared < len(parts)
-    assert [len(group) for group in groups] == [1] * 200
 
 
 def test_the_same_part_plain_and_packed_is_one_file(tmp_path):

@@ -4,17 +4,14 @@ What is lost is judged without tempkb: tags and rows are counted in the spoilt b
 """
 
 import re
-from datetime import date
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from tempkb.dumps.catalogue import Dump, DumpFile
 from tempkb.dumps.elements import BrokenPageError
 from tempkb.dumps.files import open_dump
-from tempkb.dumps.pages import pages_from_sql
 from tempkb.dumps.sql import read_rows
 from tempkb.dumps.xml import PageStream
 from tempkb.errors import SourceError
@@ -257,22 +254,9 @@ def props_of(path):
     return list(read_rows(path, COLUMNS))
 
 
-def pages_of(path):
-    dump = Dump("xwiki-20260101", "xwiki", date(2026, 1, 1), (DumpFile(path, "page"),), 0)
-    return [row for rows in pages_from_sql(dump) for row in rows.to_pylist()]
-
-
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("name", "n"), [("p.sql", 300), ("p.sql.gz", 150), ("p.sql.bz2", 75), ("p.sql.zst", 75)])
 def test_a_spoilt_table_of_odd_values_is_told_or_whole(tmp_path, name, n):
     whole = tmp_path / "whole.sql"
     whole.write_bytes(props(1, 60))
     spoil(tmp_path, name, props(1, 60), page_table(900, 60), n, 4, judge_table(props_of, props_of(whole)))
-
-
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize(("name", "n"), [("page.sql", 300), ("page.sql.gz", 100)])
-def test_a_spoilt_table_of_pages_is_told_or_whole(tmp_path, name, n):
-    whole = tmp_path / "whole.sql"
-    whole.write_bytes(page_table(1, 60))
-    spoil(tmp_path, name, page_table(1, 60), page_table(900, 60), n, 5, judge_table(pages_of, pages_of(whole)))

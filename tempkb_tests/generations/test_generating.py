@@ -1,13 +1,8 @@
 """What models say of a home's questions: each asked once, by the runs that keep scores, and kept through kills."""
 
-import shutil
-
 import pytest
 
-from tempkb.again import command_for
-from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.register import release_names
 from tempkb.errors import SettingsError
 from tempkb.generations.checking import PROMISES
 from tempkb.generations.kind import KINDS, SAID
@@ -20,11 +15,9 @@ from tempkb.removal import of_model, remove
 from tempkb.scores.running import ask_model
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
-from tempkb.store.said import forget_release, read_said
 from tempkb_tests.benchmarks.fact_queries.worlds import quiet
-from tempkb_tests.conftest import run_script
 from tempkb_tests.models.tiny import tiny
-from tempkb_tests.scores.dying import DEATHS, SHARDS, files_of
+from tempkb_tests.scores.dying import files_of
 
 DECODERS = [
     ("gpt2", "causal.greedy"),
@@ -109,40 +102,6 @@ def test_nothing_is_asked_twice_and_what_is_new_alone_is_asked(store, add, monke
     # What stands is not asked by another decoder, either.
     with pytest.raises(SettingsError, match="no way 'beam10' of answering; expected one of greedy, recall_beam10"):
         generate(store, name, decoder="beam10")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", [one for one in DEATHS if one != "last"])
-def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(store, tmp_path, monkeypatch, add, moment):
-    monkeypatch.setattr(type(SAID), "n_of_shard", SHARDS["generate"])
-    name = add(store, "roberta")
-    copy = tmp_path / "copy"
-    shutil.copytree(store.home.path, copy)
-    generate(store, name)
-    undisturbed = files(store)
-
-    monkeypatch.setenv("TEMPKB_HOME", str(copy))
-    store = open_store()
-    script = "import sys; from tempkb_tests.scores.dying import ask_and_die; ask_and_die(*sys.argv[1:])"
-    run_script(script, moment, name, "generate", code=9)
-    generate(store, name)
-    assert files(store) == undisturbed
-    assert not list((copy / "lake" / "_staging").iterdir())
-
-
-@pytest.mark.slow
-def test_the_printed_command_asks_again_for_just_what_was_lost(store, add):
-    name = add(store, "t5")
-    (asked,) = release_names(store.home)
-    generate(store, name, releases=asked, limit="3", decoder="recall_beam10")
-    (version,) = store.lake.versions("generations")
-    expected = f"tempkb generate {name} --release {asked} --limit 3 --decoder recall_beam10"
-    assert command_for(store, "generations", version.partition) == expected
-    # Scores have words of their own.
-    assert command_for(store, "prompt_scores", f"{name}--x") == f"tempkb score {name}"
-    assert len(read_said(store.home.checkpoints, name).generated) == 1
-    forget_release(store.home.checkpoints, asked)
-    assert read_said(store.home.checkpoints, name).generated == ()
 
 
 @pytest.mark.slow

@@ -1,20 +1,13 @@
-"""Vectors made on a GPU are those of a CPU but for rounding; linkers learn on one, and go on after a kill."""
-
-import os
-import signal
-import subprocess
-import sys
+"""Vectors made on a GPU are those of a CPU but for rounding; linkers learn on one."""
 
 import numpy as np
 import pytest
 
 from tempkb.linking.checkpoints import read_layout
 from tempkb.linking.encoders import load_layout
-from tempkb.linking.training.lessons import Lesson
 from tempkb.linking.training.teaching import teach
 from tempkb_tests.linking.lessons import lesson
 from tempkb_tests.linking.test_encoders import texts
-from tempkb_tests.linking.test_teaching import RUN, wait_for
 from tempkb_tests.linking.tiny import save_encoder
 
 pytestmark = pytest.mark.gpu
@@ -53,27 +46,3 @@ def test_a_linker_learns_on_a_gpu_as_on_a_cpu(tmp_path):
     )
     assert on_cpu.validation[-1][1] > 0.8
     assert on_gpu.validation[-1][1] > 0.8
-
-
-def test_a_training_that_was_killed_goes_on(tmp_path):
-    one = lesson()
-    for name in ("lesson", "run", "undisturbed"):
-        (tmp_path / name).mkdir()
-    one.write(tmp_path / "lesson")
-    command = [
-        sys.executable,
-        "-c",
-        RUN.replace("print,", "print, 1,"),
-        str(tmp_path / "lesson"),
-        str(tmp_path / "run"),
-    ]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as parent:
-        wait_for(lambda: list((tmp_path / "run" / "kept").glob("checkpoint-[5-9]/whole")))
-        parent.send_signal(signal.SIGKILL)
-    assert Lesson.with_key(tmp_path / "run", one.key) is not None
-    checkpoint, course = teach(one, tmp_path / "run", print, 1)
-    _, undisturbed = teach(one, tmp_path / "undisturbed", print, 1)
-    assert course.steps == undisturbed.steps == 12
-    np.testing.assert_allclose([loss for _, loss in course.losses], [loss for _, loss in undisturbed.losses], rtol=0.02)
-    assert load_layout(read_layout(str(checkpoint)), "cuda").n_towers == 2

@@ -6,9 +6,7 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import replace
 from datetime import UTC, date, datetime
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -253,44 +251,6 @@ def test_the_card_of_an_index_has_the_form_that_its_encoder_reads(store, tmp_pat
     write_index(store, DAY, tmp_path / "index", "own", lambda _: None)
     card = (tmp_path / "index" / "README.md").read_text()
     assert [form for form in forms if form not in card] == []
-
-
-@pytest.mark.slow
-def test_an_index_replaces_an_index_and_nothing_else(store, tmp_path, monkeypatch):
-    add(store, tmp_path / "encoder", markers=True)
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "SHA256SUMS").write_text("")
-    with pytest.raises(SettingsError, match="other: exists and is not an index of entities, so it is not replaced"):
-        write_index(store, DAY, other, "own", lambda _: None)
-    assert [path.name for path in other.iterdir()] == ["SHA256SUMS"]
-    first = write_index(store, DAY, tmp_path / "index", "own", lambda _: None)
-    assert write_index(store, DAY, tmp_path / "index", "own", lambda _: None) == first
-    monkeypatch.chdir(tmp_path / "index")
-    assert write_index(store, DAY, Path(), "own", lambda _: None) == replace(first, folder=Path())
-    (tmp_path / "index" / "notes.txt").write_text("mine")
-    with pytest.raises(SettingsError, match=r"index: holds notes.txt, which tempkb did not write"):
-        write_index(store, DAY, tmp_path / "index", "own", lambda _: None)
-    assert (tmp_path / "index" / "notes.txt").read_text() == "mine"
-
-
-def test_an_index_below_a_file_is_refused_with_the_name_of_the_file(store, tmp_path):
-    add(store, tmp_path / "encoder", markers=True)
-    (tmp_path / "notes.txt").touch()
-    with pytest.raises(SettingsError, match=f"^{tmp_path}/notes.txt: is a file; choose a folder$"):
-        write_index(store, DAY, tmp_path / "notes.txt" / "index", "own", lambda _: None)
-
-
-@pytest.mark.slow
-def test_an_encoder_that_was_changed_is_not_handed_on(store, tmp_path):
-    add(store, tmp_path / "encoder", markers=True)
-    write_index(store, DAY, tmp_path / "index", "own", lambda _: None)
-    _loaded.cache_clear()
-    save_encoder(tmp_path / "changed", "bert", "mean", max_tokens=32)
-    shutil.copytree(tmp_path / "changed", tmp_path / "encoder", dirs_exist_ok=True)
-    with pytest.raises(ModelError, match="linker 'own': expected in .*encoder the files to which its name is bound"):
-        write_index(store, DAY, tmp_path / "again", "own", lambda _: None)
-    assert not (tmp_path / "again").exists()
 
 
 def test_a_lost_folder_of_a_linker_is_named_with_what_to_type(store, tmp_path):

@@ -14,10 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from click.testing import CliRunner
-from safetensors.torch import load_file
 
 from tempkb.again import command_for
-from tempkb.api import open_store
 from tempkb.cli import main
 from tempkb.errors import ModelError, SettingsError
 from tempkb.linking import extra, linkers
@@ -134,35 +132,6 @@ def test_the_same_request_does_nothing_and_another_one_is_refused(store, taught)
     (first.checkpoint / "query_1_Pooling" / "config.json").write_text("{}")
     with pytest.raises(ModelError, match="linker 'tiny': expected in .* to which its name is bound"):
         train(store)
-
-
-@pytest.mark.slow
-def test_the_same_request_needs_no_curves(store, taught):
-    first = train(store)
-    curves = first.checkpoint / "training.json"
-    curves.unlink()
-    for left in (None, "", "{", "{}", '{"steps": 1, "losses": 3, "validation": []}'):
-        if left is not None:
-            curves.write_text(left)
-        said = []
-        again = train(store, log=said.append)
-        assert (again.version, again.course.losses, again.course.validation) == (first.version, (), ())
-        assert said[0] == "Linker tiny is there already, trained in the same way; nothing to do."
-        assert said[1].startswith(f"{curves} cannot be read ("), left
-    assert len(taught) == 1
-
-
-@pytest.mark.slow
-def test_a_linker_is_found_in_a_home_that_was_moved(store, taught, tmp_path, monkeypatch):
-    first = train(store)
-    shutil.move(store.home.path, tmp_path / "moved")
-    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "moved"))
-    there = open_store()
-    assert known_linker(there.lake, "tiny")["checkpoint"] == str(tmp_path / "moved" / "linkers" / "tiny")
-    assert load_encoder(known_linker(there.lake, "tiny"), "cpu").dim == 16
-    again = train(there)
-    assert (again.version.version, again.course.losses) == (first.version.version, first.course.losses)
-    assert len(taught) == 1
 
 
 @pytest.mark.slow
@@ -303,12 +272,6 @@ def test_what_cannot_be_trained_is_refused_in_one_message(store, words, message)
     assert not (store.home.path / "linkers").exists()
 
 
-def test_a_base_that_is_not_there_is_refused(store, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(ModelError, match="'no/such-model' is neither a folder of this machine nor in its cache"):
-        train(store, base="no/such-model", settings="")
-
-
 def test_without_the_extra_training_says_how_it_is_installed(store, monkeypatch):
     monkeypatch.setattr(extra, "find_spec", lambda name: None if name == "datasets" else name)
     with pytest.raises(
@@ -345,23 +308,6 @@ def test_an_encoder_is_added_as_it_is_and_its_name_keeps_its_files(store, tmp_pa
         add_linker(store, linker_request("zero", {"checkpoint": str(tmp_path / "other")}), print)
 
 
-def test_a_checkpoint_that_is_no_encoder_of_sentences_is_not_added(store, tmp_path):
-    base = save_base(tmp_path / "base", "bert")
-    with pytest.raises(ModelError, match="is no encoder of sentences: expected modules.json"):
-        add_linker(store, linker_request("zero", {"checkpoint": str(base)}), print)
-    assert known_linker(store.lake, "zero") is None
-
-
-def test_weights_that_could_hold_code_are_not_added(store, tmp_path):
-    save_encoder(tmp_path / "one", "bert", markers=False)
-    (weights,) = (tmp_path / "one").glob("*.safetensors")
-    torch.save(load_file(weights), weights.with_name("pytorch_model.bin"))
-    weights.unlink()
-    with pytest.raises(ModelError, match="has the weights .*pytorch_model.bin; expected safetensors, which cannot"):
-        add_linker(store, linker_request("zero", {"checkpoint": str(tmp_path / "one")}), print)
-    assert known_linker(store.lake, "zero") is None
-
-
 def typed(command):
     """The request that a command of `tempkb linker train` makes, which is typed without being run."""
     with mock.patch("tempkb.runs.linkers.train", return_value=([], Summary())) as asked:
@@ -394,28 +340,6 @@ def test_an_added_linker_is_added_again_from_where_it_was():
     assert mend_in_words(row).endswith(" are now: tempkb linker add zero FOLDER")
     of_hub = {**row, "checkpoint": "x/y", "hub_revision": "0a1b"}
     assert mend_in_words(of_hub) == "Fetch them again: tempkb linker add zero x/y --revision 0a1b"
-
-
-@pytest.mark.slow
-def test_the_lost_row_of_a_linker_is_written_again_by_the_command_that_is_named(store, taught, capsys):
-    version = train(store).version
-    row = known_linker(store.lake, "tiny")
-    (path,) = version.paths()
-    path.write_bytes(path.read_bytes()[:-9])
-    print_status()
-    (line,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("damaged: linkers tiny")]
-    command = line.partition("build it again: ")[2].removeprefix(f"TEMPKB_HOME={store.home.path} ")
-    assert typed(command) == linker_request("tiny", WORDS)
-    assert known_linker(store.lake, "tiny") is None
-    train(store)
-    assert known_linker(store.lake, "tiny") == row
-    assert len(taught) == 1
-    # What is not known is left to who types it.
-    (store.home.linkers / "tiny.json").unlink()
-    told = command_for(store, "linkers", "tiny")
-    assert "linker add tiny CHECKPOINT, or" in told
-    assert told.endswith("linker train RELEASE --cut DATE --preset PRESET --name tiny")
-    assert command_for(store, "linking_scores", "tiny--r--2022-01-01--own") == "tempkb linker score tiny"
 
 
 def flip_weights(folder):

@@ -9,7 +9,7 @@ from tempkb.cli import main
 from tempkb.linking.linkers import add_linker
 from tempkb.linking.requests import linker_request
 from tempkb.linking.tables import LINKING_SCORES
-from tempkb_tests.conftest import run_script, run_tempkb
+from tempkb_tests.conftest import run_script
 from tempkb_tests.linking.small_home import small_home
 from tempkb_tests.linking.tiny import save_encoder
 
@@ -62,17 +62,3 @@ def test_without_a_release_nothing_is_scored_and_no_home_is_made(tmp_path, monke
         assert f"linker score: found no release of TempEL that is built in {tmp_path / 'home'};" in done.output
         assert "make one, such as: " in done.output
     assert not (tmp_path / "home").exists()
-
-
-@pytest.mark.slow
-def test_what_is_refused_is_one_message_and_nothing_else(tmp_path, monkeypatch):
-    store = small_home(tmp_path / "home", monkeypatch)
-    (tmp_path / "empty").mkdir()
-    for typed, told in (
-        (("add", "zero", str(tmp_path / "empty")), "is no encoder of sentences"),
-        (("train", "r", "--cut", "2023-01-01", "--preset", "demo"), "found 0 train mentions"),
-    ):
-        done = run_tempkb(store.home.path, "linker", *typed, check=False, TEMPKB_GRANULARITY="year")
-        assert (done.returncode, done.stdout) == (1, "")
-        assert told in done.stderr
-        assert len(done.stderr.splitlines()) == 1

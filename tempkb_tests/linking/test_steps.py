@@ -19,7 +19,6 @@ from tempkb.linking.scoring import due_linkers, link_mentions
 from tempkb.linking.steps import STEPS
 from tempkb.linking.tables import ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.linking.vectors import encode_missing
-from tempkb.screens.status import print_status
 from tempkb.store.promises import Subject
 from tempkb_tests.damage import cut_off
 from tempkb_tests.linking.small_home import GODDESS, PIER, A, B, hand_made_linker, small_home, stored, write
@@ -109,24 +108,6 @@ def test_scores_of_other_mentions_or_of_other_code_are_due(store, encoder):
 def test_scores_of_a_linker_with_other_files_are_due(store, encoder, monkeypatch):
     hand_made_linker(store, monkeypatch, weights_sha256="1" * 64)
     assert due(store) == ["hand"]
-
-
-def test_status_says_which_scores_are_stale_and_what_to_type(store, encoder, capsys):
-    change_mentions(store)
-    capsys.readouterr()
-    print_status()
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("stale")]
-    said = [line.partition("changed: ")[2] for line in lines if LINKING_SCORES.name in line]
-    assert len(said) == len(ALL)
-    typed = f"linker score hand --release r --cut {A} --cut {B}"
-    assert [one for one in said if one.startswith("linking_scores (1 partition); renew: ") and one.endswith(typed)]
-
-
-def test_lost_scores_are_due(store, encoder):
-    cut_off(*store.lake.current(LINKING_SCORES.name, f"bm25--r--{A}--own").places())
-    assert due(store) == ["bm25"]
-    link(store, "bm25")
-    assert due(store) == []
 
 
 def test_thresholds_are_due_if_they_are_lost_or_of_other_scores(store, encoder):

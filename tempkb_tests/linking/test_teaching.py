@@ -1,6 +1,5 @@
 """Training in processes of their own: the same bytes again, also after a kill; in two processes as in one."""
 
-import errno
 import json
 import os
 import signal
@@ -131,15 +130,6 @@ def test_nothing_is_written_outside_the_folder_of_the_lesson(undisturbed, somebo
     assert list(somebody.rglob("*")) == []
 
 
-def test_the_course_is_told(undisturbed):
-    _, course = undisturbed
-    assert course.steps == 12
-    assert [step for step, _ in course.losses] == list(range(1, 13))
-    assert [epoch for epoch, _ in course.validation] == [1, 2]
-    assert all(loss > 0 for _, loss in course.losses)
-    assert all(0 <= accuracy <= 1 for _, accuracy in course.validation)
-
-
 def test_two_processes_learn_what_one_does(tmp_path, in_this_process):
     """Each has half of a batch, and compares its mentions with the entities of both."""
     one = lesson(dropout=0.0, epochs=1)
@@ -251,18 +241,6 @@ def test_a_course_that_cannot_be_read_is_learnt_again(tmp_path, monkeypatch, cut
     (tmp_path / "course.json").write_text(cut)
     monkeypatch.setattr(teaching, "_train", lambda _, folder, *rest: course.write(folder))
     assert teach(one, tmp_path, print) == (tmp_path / "checkpoint", course)
-
-
-def test_a_full_disk_leaves_no_part_of_a_course(tmp_path, monkeypatch):
-    def write_some(path, data):
-        with path.open("wb") as file:
-            file.write(data[:3])
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", write_some)
-    with pytest.raises(OSError, match="No space left"):
-        Course(1, ((1, 0.5),), ()).write(tmp_path)
-    assert not (tmp_path / "course.json").exists()
 
 
 def test_a_lesson_that_another_version_kept_is_no_lesson(tmp_path):

@@ -13,7 +13,6 @@ from tempkb.linking.requests import LinkRequest
 from tempkb.linking.tables import ENTITY_VECTORS, LINKERS
 from tempkb.linking.vectors import encode_missing, vectors_of
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import LockTimeoutError
 from tempkb_tests.linking.small_home import TEXTS, TITLES, VECTORS, A, B, full, hand_made_linker, small_home, stored
 from tempkb_tests.linking.tiny import save_encoder
 
@@ -66,26 +65,6 @@ def test_candidates_without_a_release_share_the_vectors_of_releases(store, monke
     assert [one.tolist() for one in vectors_of(store, row, some, tmp_path)] == [[30], [[5, -3]]]
 
 
-def test_progress_counts_texts(store, monkeypatch):
-    meters, told = [], []
-
-    class Meter(vectors.Meter):
-        def __init__(self, title, total, log, unit=""):
-            super().__init__(title, total, log, unit)
-            meters.append((total, unit))
-
-        def at(self, done):
-            super().at(done)
-            told.append(done)
-
-    monkeypatch.setattr(vectors, "Meter", Meter)
-    monkeypatch.setattr(vectors, "N_TEXTS", 2)
-    hand_made_linker(store, monkeypatch)
-    # Three texts, in pieces of two and of one.
-    encode_missing(store, row_of(store, "hand"), [of_release(store, "r", A)], LinkRequest(), print)
-    assert (meters, told) == ([(3, "texts")], [2, 3])
-
-
 def test_vectors_of_many_candidates_are_in_a_file(store, monkeypatch, tmp_path):
     hand_made_linker(store, monkeypatch)
     row, wanted = row_of(store, "hand"), of_release(store, "r", B)
@@ -136,17 +115,8 @@ def test_vectors_are_as_the_table_says(store, monkeypatch):
 
 
 @pytest.mark.slow
-def test_plans_are_refused_by_nobody_but_the_lock(store, monkeypatch):
-    hand_made_linker(store, monkeypatch)
-    row = row_of(store, "hand")
-    with store.lake.resumable("resumable-linker-hand"), pytest.raises(LockTimeoutError):
-        encode_missing(store, row, [of_release(store, "r", A)], LinkRequest(), print)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("towers", [1, 2])
-def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatch, towers):
-    save_encoder(tmp_path / "encoder", "bert", towers=towers)
+def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatch):
+    save_encoder(tmp_path / "encoder", "bert", towers=2)
     monkeypatch.setattr(vectors, "N_TEXTS", 2)
     found = {}
     for workers in (1, 2):

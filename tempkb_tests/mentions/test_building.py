@@ -14,7 +14,7 @@ from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
 from tempkb.mentions import cleaning, steps
 from tempkb.mentions.steps import look
-from tempkb.mentions.tables import INVERTED_INDEX, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.mentions.tables import INVERTED_INDEX, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Provenance
 from tempkb.windows import Granularity, Window
@@ -231,17 +231,6 @@ def test_two_who_clean_the_same_quarter_at_once_count_what_one_counts(home_folde
     assert store.lake.current(PAGE_TEXTS.name, texts).version == alone.lake.current(PAGE_TEXTS.name, texts).version
 
 
-def test_priors_of_other_mentions_are_stale(home_folder, late):
-    store, windows = build_all(late, date(2020, 7, 1))
-    rows = store.read("mentions", cut="2020-04-01")
-    assert is_current(store, "entity_popularity", windows[0])
-    held = store.lake.current("mentions", windows[0].key)
-    store.write(MENTIONS, windows[0].key, [rows.slice(1)], Provenance(held.inputs, held.settings, stamp=held.stamp))
-    assert is_current(store, "mentions", windows[0])
-    assert not is_current(store, "inverted_index", windows[0])
-    assert not is_current(store, "entity_popularity", windows[0])
-
-
 def test_a_text_that_was_taken_back_is_taken_back_here(home_folder, late):
     store, _ = build_all(late, date(2020, 7, 1))
     store.forget(PAGE_WIKITEXTS, "2020-01-01", "revision_id", pa.array([21]), Provenance())
@@ -256,17 +245,6 @@ def test_dropped_sections_are_a_setting_of_the_home(home_folder, tmp_path):
     file.write_bytes(export(page(1, revision(1, "2020-01-05T00:00:00Z", text), title="One")))
     store, _ = build_all(file, date(2020, 4, 1), dropped_sections=("joys",))
     assert store.read("page_texts").to_pylist()[0]["text"] == "Lead.\nSee also\nTwo"
-
-
-@pytest.mark.slow
-def test_one_or_two_workers_give_the_same_bytes(home_folder, late, tmp_path, monkeypatch):
-    found = []
-    for workers in (1, 2):
-        monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / f"{workers}"))
-        store, _ = build_all(late, date(2021, 1, 1), workers=workers)
-        versions = (one for name in ("page_texts", "page_links", *TABLES) for one in store.lake.versions(name))
-        found.append({(one.table, one.partition): one.version for one in versions})
-    assert found[0] == found[1] != {}
 
 
 def test_what_is_missing_is_named_with_what_to_do(home_folder, late):

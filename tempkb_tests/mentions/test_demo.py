@@ -70,18 +70,6 @@ def test_red_links_are_those_that_are_counted_at_each_cut(read):
     assert all(row["became_article_at"] is None or row["became_article_at"] > row["cut"] for row in found)
 
 
-def test_a_redirect_leads_elsewhere_once_it_was_retargeted(told):
-    assert [told("uses_retargeted", quarter)[0] for quarter in (3, 5)] == [
-        ("hall", "Twin Mills", "page"),
-        ("hall", "Long Causeway", "page"),
-    ]
-
-
-def test_a_title_is_that_of_the_cut(told):
-    assert told("uses_renamed", 3) == [("oven", "Old Bakery", "no")]
-    assert told("uses_renamed", 5) == [("chimney", "New Bakery", "no")]
-
-
 def test_what_most_people_mean_changes_over_time(read, world):
     def priors(quarter):
         rows = read("mention_priors", cut=world.clock.cut(quarter).date(), surface="the mill").to_pylist()
@@ -97,48 +85,6 @@ def test_what_most_people_mean_changes_over_time(read, world):
 
     assert priors(4) == {"Paper Mill": (3, 0.75, 1), "Spice Mill": (1, 0.25, 2)}
     assert priors(6) == {"Paper Mill": (3, 0.375, 2), "Spice Mill": (5, 0.625, 1)}
-
-
-def test_popularity_counts_mentions_and_surfaces(read, world):
-    cut = world.clock.cut(3).date()
-    inn = world.story("entity Silk Road Inn").page_id
-    (row,) = read("entity_popularity", cut=cut, page_id=inn).to_pylist()
-    # What leads to a section is counted nowhere.
-    everything = sum(read("mentions", cut=cut, via_redirect=how).num_rows for how in ("no", "page"))
-    assert (row["n_inlinks"], row["n_surfaces"], row["entity_prior"]) == (7, 4, 7 / everything)
-    ranks = {
-        one["surface"]: (one["prior"], one["rank_in_entity"], one["rank_in_surface"])
-        for one in read("mention_priors", cut=cut, target_page_id=inn).to_pylist()
-    }
-    # Four say "the old port", three of them of the Grand Harbour.
-    assert ranks["the old port"] == (0.25, 2, 2)
-    assert ranks["forty beds"] == (1.0, 1, 1)
-    index = read("inverted_index", cut=cut, target_page_id=inn, surface="forty beds").to_pylist()
-    assert sum(one["n_mentions"] for one in index) == 2
-
-
-def test_all_markup_at_once_reads_well(read, world):
-    page = world.story("markup").page_id
-    (row,) = read("page_texts", page_id=page).to_pylist()
-    assert row["text"].split("\n") == [
-        "The Museum of Markup (French: Musée) was opened as of May 2019 by L'Étoile d'or. It is 12 kilometres (7.5 mi) from "
-        "the clock – or 1/2 day on foot.",
-        "Rooms",
-        "The hall of [[brackets]]",
-        "H2O, CO2 and a causeway",
-        "Open on March 4, 2021",
-        "The keeper, Ada January 2, 1970 (age 51), counts 12,345 signs, and",
-        "Behind it stands a shed and a stone. Rock 'n' roll is heard.",
-    ]
-    links = read("page_links", page_id=page).to_pylist()
-    assert [(one["surface"], one["target_title"]) for one in links] == [
-        ("the clock", "Harbour Clock"),
-        ("causeway", "Long Causeway"),
-        ("Ada", "Ada Stern"),
-        ("a stone", "Border Stone"),
-    ]
-    assert [one["title"] for one in row["sections"]] == ["", "Rooms"]
-    assert row["n_unbalanced"] == 1
 
 
 def test_each_revision_is_cleaned_once(read):

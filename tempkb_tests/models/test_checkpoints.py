@@ -161,11 +161,6 @@ def with_a_number_for_a_file(folder):
     return "lacks 5, which "
 
 
-def with_numbers_and_files(folder):
-    with_an_index(folder, {"weight_map": {"a": 5, "b": "part.safetensors"}})
-    return "lacks 5, which "
-
-
 def with_a_list_for_an_index(folder):
     with_an_index(folder, ["part.safetensors"])
     return "index.json does not say where the weights are"
@@ -188,14 +183,6 @@ def with_code_in_its_weights(folder):
     return "holds more than weights, possibly code"
 
 
-def with_a_cut_file_of_pytorch(folder):
-    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
-    (folder / "model.safetensors").unlink()
-    data = (folder / "pytorch_model.bin").read_bytes()
-    (folder / "pytorch_model.bin").write_bytes(data[: len(data) // 2])
-    return "is cut or damaged"
-
-
 def without_its_head(folder):
     weights = load_file(folder / "model.safetensors")
     kept = {name: value for name, value in weights.items() if not name.startswith("lm_head.")}
@@ -213,12 +200,6 @@ def without_tokenizer(folder):
 def with_a_broken_tokenizer(folder):
     (folder / "tokenizer.json").write_text('{"version": "1.0"}')
     return "has no fast tokenizer"
-
-
-def with_a_tokenizer_of_an_unknown_kind(folder):
-    text = (folder / "tokenizer.json").read_text()
-    (folder / "tokenizer.json").write_text(text.replace('"type": "BPE"', '"type": "XYZ"'))
-    return "has no fast tokenizer: data did not match any variant"
 
 
 def with_a_tokenizer_of_another_model(folder):
@@ -239,14 +220,12 @@ CONFIGS = {
         {"model_type": "thoughtful", "architectures": ["ThoughtfulModel"]},
         "unknown architecture 'thoughtful'",
     ),
-    "with_a_list_for_its_type": ({"model_type": ["roberta"]}, "unknown architecture ['roberta']"),
     "of_another_size": ({"hidden_size": 48, "num_attention_heads": 3}, "has the shape [32], expected [48] by"),
     # Without the comparison with the weights, 27 GB would be taken.
     "of_a_size_that_no_memory_has": (
         {"vocab_size": 200_000_000},
         "a model of 6600010864 numbers, and its weights have",
     ),
-    "of_a_size_that_no_number_has": ({"vocab_size": 10**25}, "do not fit its config: empty()"),
     "of_negative_size": ({"vocab_size": -1}, "do not fit its config: Padding_idx must be within num_embeddings"),
     "without_heads": ({"num_attention_heads": 0}, "do not fit its config: integer modulo by zero"),
     "without_layers": ({"num_hidden_layers": 0}, "found 0 layers in its config, expected 1 at least"),
@@ -258,17 +237,11 @@ CONFIGS = {
         {"quantization_config": {"quant_method": "eetq"}},
         "needs a library that is not installed",
     ),
-    "of_weights_quantised_in_words": (
-        {"quantization_config": "int4"},
-        "cannot be read: 'str' object has no attribute",
-    ),
     "of_attention_that_is_not_installed": (
         {"attn_implementation": "flash_attention_3"},
         "needs a library that is not installed",
     ),
-    "of_attention_with_a_number": ({"attn_implementation": 5}, "do not fit its config: 'int' object has no attribute"),
     "of_unknown_numbers": ({"dtype": "float99"}, "cannot be read: module 'torch' has no attribute 'float99'"),
-    "of_a_list_of_numbers": ({"dtype": []}, "cannot be read: "),
     "with_a_number_for_its_architecture": ({"architectures": [5]}, "has the architectures [5] in"),
 }
 SPOILED = (
@@ -279,15 +252,12 @@ SPOILED = (
     with_weights_elsewhere,
     with_weights_above,
     with_a_number_for_a_file,
-    with_numbers_and_files,
     with_a_list_for_an_index,
     with_cut_weights,
     with_code_in_its_weights,
-    with_a_cut_file_of_pytorch,
     without_its_head,
     without_tokenizer,
     with_a_broken_tokenizer,
-    with_a_tokenizer_of_an_unknown_kind,
     with_a_tokenizer_of_another_model,
     without_a_mask,
 )

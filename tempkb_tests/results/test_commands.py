@@ -17,13 +17,10 @@ from tempkb.models.tables import MODELS
 from tempkb.prompts import QUESTION_ID
 from tempkb.results.judged_tables import JUDGED_CHANGES
 from tempkb.results.reading import read_levels_by_window
-from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.drafts import Provenance
-from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.conftest import DAYS, SCORERS, add_model, add_scores
 from tempkb_tests.results.making import make
-from tempkb_tests.wikidata.items import read_home
 
 WINDOW = ("--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01")
 
@@ -139,13 +136,6 @@ def test_the_last_window_is_provisional_and_is_compared_with_the_first_that_can_
     assert "The window is provisional: its changes are seen in the queries of the window after it" in said
     assert "how long facts take to come is not known (compute it: " in said
     assert "late" not in said.replace("later", "")
-
-
-@pytest.mark.slow
-def test_a_period_that_was_typed_is_taken_though_nothing_can_be_compared_with_it(home):
-    said = knows(home, "--models", "early", "--earlier", "2020-07-01..2020-10-01").stdout
-    assert "earlier: 2020-07-01 to 2020-10-01\n" in said
-    assert "early: the release begins on 2021-01-01, so that it has no item of the earlier period." in said
 
 
 @pytest.mark.slow
@@ -320,16 +310,6 @@ def test_a_narrow_terminal_has_fewer_columns_and_no_cut_lines(home):
     assert not any("too narrow" in line for line in wide)
 
 
-@pytest.mark.slow
-def test_it_is_said_which_models_were_ranked_together_and_by_what(home):
-    changes = ("--release", "demo-quarters")
-    assert "Ranked by difference: early, late.\n" in knows(home, *WINDOW, *changes).stdout
-    # Nothing is earlier than the release, so that there are levels only.
-    levels = knows(home, "--window", "2022-01-01..2023-07-01", "--earlier", "2019-01-01..2020-07-01", *changes).stdout
-    assert "Ranked by level: early, late.\n" in levels
-    assert "Ranked" not in knows(home, *WINDOW, *changes, "--models", "late").stdout
-
-
 def test_a_home_without_scores_says_how_to_get_them(demo_home, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(demo_home, home)
@@ -338,52 +318,8 @@ def test_a_home_without_scores_says_how_to_get_them(demo_home, tmp_path):
     assert done.stderr.rstrip().endswith("tempkb score --all")
 
 
-@pytest.mark.slow
-def test_a_weekly_release_in_which_nothing_changes_has_a_last_window(tmp_path, monkeypatch):
-    store = read_home(tmp_path, monkeypatch, {DAY: players(Ada=[("Q101", "2018-01-01", "")])})
-    made = release(store, windows="2019-01-07..2019-02-04", granularity="week", min_objects="1")
-    add_model(store, "m", None)
-    asked = store.read("dynamic_templama_prompts").to_pylist()[0]["prompt_id"]
-    score = {"prompt_id": asked, "model": "m", "scorer": SCORERS[0], "status": "no_left_context", "n_chars": 4}
-    rows = pa.Table.from_pylist([score], PROMPT_SCORES.schema)
-    store.write(PROMPT_SCORES, partition_of("m", SCORERS[0]), [rows], Provenance())
-    done = knows(store.home.path, check=False)
-    assert (done.returncode, done.stderr) == (
-        1,
-        f"tempkb: knows: {made.name}: no item lies wholly in the window from 2019-01-28 to 2019-02-04; name another "
-        f"period: --window A..B\n",
-    )
-
-
-@pytest.mark.slow
-def test_results_are_a_table_that_grows_stale_with_new_scores(home, scored_home):
-    assert "knowledge" in run_tempkb(home, "results").stdout
-    rows = query(home, "SELECT model, aggregate, verdict FROM knowledge ORDER BY ALL")
-    assert [(row["model"], row["aggregate"]) for row in rows] == [
-        (name, aggregate) for name in DAYS for aggregate in ("ppl_entity_macro", "prefers_new")
-    ]
-    stale = {row[0]: row[4] for row in status(home)}
-    assert stale["knowledge"] == "0"
-    run_tempkb(home, "model", "rm", "late", "--yes")
-    assert {row[0]: row[4] for row in status(home)}["knowledge"] == "1"
-    asked = run_tempkb(home, "sql", 'SELECT count(*) FROM "Knows" JOIN knowledge USING (model)', "--csv")
-    assert "knowledge and knows are not of the present scores; compute them again:" in asked.stderr
-    assert "tempkb results" in asked.stderr
-    assert run_tempkb(home, "sql", "SELECT 'knowledge' FROM models, prefers_new").stderr == ""
-    run_tempkb(home, "results")
-    assert run_tempkb(home, "sql", "FROM knows JOIN knowledge USING (model)").stderr == ""
-    assert [row["model"] for row in query(home, "SELECT DISTINCT model FROM knowledge")] == ["early"]
-    assert {row[0]: row[4] for row in status(home)}["knowledge"] == "0"
-
-
 def query(home, sql):
     return [json.loads(line) for line in run_tempkb(home, "sql", sql, "--json").stdout.splitlines()]
-
-
-def status(home):
-    """The rows of the table of partitions."""
-    lines = run_tempkb(home, "status").stdout.split("partitions\n")[1].splitlines()
-    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
 
 
 @pytest.mark.slow

@@ -79,18 +79,3 @@ def test_scores_that_belong_to_no_day_are_printed_but_not_drawn(shown, tmp_path)
     later = FactScore("n", "causal.span_end-1.f32", OLD, -2.5, date(2022, 6, 1), is_dated=False)
     assert shown([undated, later], picture)[1] is None
     assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_words_that_are_not_utf8_are_read_with_a_sign_for_what_is_unreadable(monkeypatch):
-    asked = []
-
-    def no_such_fact(_store, *words):
-        asked.append(words)
-        raise SettingsError("none")
-
-    monkeypatch.setattr(facts, "open_store", lambda: None)
-    monkeypatch.setattr(facts, "read_fact", no_such_fact)
-    with pytest.raises(SettingsError):
-        # As Python passes the bytes caf\xe9 on.
-        facts.print_fact("caf\udce9", "P\udce9", ("r\udce9",), None)
-    assert asked == [("caf\ufffd", "P\ufffd", ["r\ufffd"])]

@@ -198,16 +198,6 @@ def test_a_release_that_begins_too_late_is_named_as_the_reason():
     assert found.row()["value"] == 0.25
 
 
-def test_a_release_that_begins_within_the_earlier_period_is_not_blamed_for_what_the_model_lacks():
-    # The period is all of 2020; the release has items of its second half, which the model may not know.
-    asked = model("m", shares(5, 20), shares(0, 0), certainly=date(2020, 9, 1))
-    (found,) = ask(asked, first_day=date(2020, 7, 1), n_earlier=12)
-    assert (
-        found.note
-        == "the model certainly knows only what happened before 2020-09-01, and the earlier period ends later"
-    )
-
-
 def test_periods_without_items_are_told_apart_from_items_without_scores():
     (found,) = ask(model("m", shares(5, 20), shares(0, 0)), n_earlier=0)
     assert found.note == "the release has no item that lies wholly in the earlier period"

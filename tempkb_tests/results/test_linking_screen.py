@@ -2,14 +2,9 @@
 
 import csv
 import json
-import os
-import pty
 import re
 import shutil
-import subprocess
-import sys
 from datetime import date
-from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -19,7 +14,6 @@ from tempkb.api import open_store
 from tempkb.errors import SettingsError
 from tempkb.linking.tables import LINKING_SCORES, scores_partition
 from tempkb.linking.training.recipe import PRESETS
-from tempkb.pictures import as_png
 from tempkb.results import linking_reading
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
@@ -166,30 +160,6 @@ def test_files_have_all_figures(linked_home, tmp_path):
     assert files["png"].read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
-def test_a_terminal_has_colours(linked_home):
-    """Worse than on its own snapshot is red."""
-    leader, follower = pty.openpty()
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
-    environment |= {"TEMPKB_HOME": str(linked_home), "TERM": "xterm-256color", "COLUMNS": "120"}
-    environment.pop("NO_COLOR", None)
-    command = [sys.executable, "-m", "tempkb.cli", "linking", "--k", "1"]
-    with subprocess.Popen(command, stdout=follower, stdin=follower, stderr=follower, env=environment) as process:
-        os.close(follower)
-        said = b""
-        while True:
-            try:
-                more = os.read(leader, 65536)
-            except OSError:
-                break
-            if not more:
-                break
-            said += more
-    os.close(leader)
-    assert process.returncode == 0
-    assert b"\x1b[31m" in said
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -265,29 +235,6 @@ def test_ten_by_ten_tables_are_those_of_the_paper(paper):
     assert continual[0][1:4] == [("[78.5]", "own", 0.0), ("78.2", "", 0.0), ("77.8", "worse", pytest.approx(-0.007))]
 
 
-def test_a_table_reads_each_row_as_often_however_many_snapshots_there_are():
-    class Counting(dict):
-        n_reads = 0
-
-        def __getitem__(self, name):
-            Counting.n_reads += 1
-            return super().__getitem__(name)
-
-    def reads_per_row(n):
-        days = [date(2000 + at, 1, 1) for at in range(n)]
-        keys = {"setup": "demo", "category": "new", "k": 64, "metric": "accuracy", "value": 0.5}
-        rows = [
-            Counting({**keys, "aggregate": aggregate, "model_cut": model, "cut": cut})
-            for aggregate, model, cut in product(("mean_of_seeds", "minus_own_snapshot"), days, days)
-        ]
-        Counting.n_reads = 0
-        table = table_of_category(Linking("r", "own", 64, rows, rows, [], [], {}), "new")
-        assert len(table) == n
-        return Counting.n_reads / len(rows)
-
-    assert reads_per_row(12) <= 1.2 * reads_per_row(4)
-
-
 @pytest.mark.parametrize(
     ("days", "heads"),
     [
@@ -316,20 +263,6 @@ def test_points_have_an_interval_or_the_reason_why_not():
     few = {**row, "low": None, "high": None, "n_clusters": 1}
     assert points(few) == "-3.1 points (1 entity; an interval needs 10)"
     assert points({**few, "n_clusters": 12}).endswith("(all entities agree exactly, so that there is no interval)")
-
-
-@pytest.mark.slow
-def test_equal_results_give_equal_pictures(linked_home, monkeypatch):
-    monkeypatch.setenv("TEMPKB_HOME", str(linked_home))
-    (linking,) = read_linking(open_store(), (), "own", 64)
-    pictures = []
-    for _ in range(2):
-        with linking_figure(linking) as canvas:
-            pictures.append(as_png(canvas))
-            lines = [axis.get_title() for axis in canvas.axes if axis.lines]
-    assert pictures[0] == pictures[1]
-    # With one seed and two linkers all panels have something to show.
-    assert len(lines) == 6
 
 
 def test_pictures_show_no_interval_beyond_what_is_possible():

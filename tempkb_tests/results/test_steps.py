@@ -15,7 +15,7 @@ from tempkb.models.tables import MODELS
 from tempkb.results import judging
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.steps import STEPS, look
-from tempkb.results.tables import ALL, FACT_DELAYS, KNOWLEDGE, KNOWS, TABLES
+from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS, TABLES
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
@@ -239,20 +239,6 @@ def test_what_is_printed_can_be_typed_in_its_order(asked, capsys):
     assert lines[1].startswith(f"damaged: knows {ALL}")
     assert [line for line in lines if line.startswith("stale")] == lines[-1:]
     assert "knowledge (1 partition)" in lines[-1]
-
-
-@pytest.mark.slow
-def test_a_run_makes_all_but_what_rests_on_lost_scores(asked):
-    lost = partition_of("late", SCORERS[0])
-    lose(asked, PROMPT_SCORES.name, lost)
-    lose(asked, FACT_DELAYS.name, ALL)
-    done = run_tempkb(asked.home.path, "results", check=False)
-    assert done.returncode == 1
-    failed = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
-    assert [line.split(":")[1] for line in failed] == [" demo_effect all", " knowledge all"]
-    assert all(f"prompt_scores of {lost}" in line and line.endswith(" tempkb score late") for line in failed)
-    assert "2 failures" in done.stderr
-    assert stale(asked) == ["knowledge", "knows", "demo_effect"]
 
 
 @pytest.mark.slow

@@ -9,8 +9,6 @@ import pytest
 
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import write_namespaces
-from tempkb.dumps.tables import PAGES as PAGES_TABLE
-from tempkb.engine.steps import Look
 from tempkb.errors import ContractError
 from tempkb.mentions.steps import BY_WINDOW, look
 from tempkb.planning.built import is_built, missing_windows
@@ -18,9 +16,8 @@ from tempkb.planning.due import due_dumps, retirable
 from tempkb.removal import of_windows, remove
 from tempkb.revisions.building import ALL, Plan, build
 from tempkb.revisions.losses import lacking_quarters, lacking_texts
-from tempkb.revisions.sitelinks import unlinked_windows
-from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.rooms import TABLES, steps
+from tempkb.revisions.tables import PAGE_WIKITEXTS
+from tempkb.rooms import TABLES
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
@@ -96,24 +93,6 @@ def test_one_window_read_again_does_not_end_the_loss_for_the_others(built):
     assert texts(store) == [11, 12, 21, 22, 31]
     assert in_part(store) == set()
     assert unbuilt(store, windows) == []
-
-
-def stale(store):
-    seen = Look(store, steps())
-    return {(table.name, key) for table in TABLES for key in seen.stale(table.name)}
-
-
-def test_other_words_for_a_column_do_not_make_a_window_unbuilt(built, monkeypatch):
-    store, windows, dump = built
-    read_again(store, dump, windows, windows)
-    assert unbuilt(store, windows) == []
-    before = stale(store)
-    for table in (STABLE_SNAPSHOTS, PAGES_TABLE, REVISION_LOG):
-        # As a later tempkb computes it that explains a column otherwise.
-        monkeypatch.setitem(vars(table), "fingerprint", f"other words for {table.name}")
-    assert unbuilt(store, windows) == []
-    assert unlinked_windows(store) == []
-    assert stale(store) == before
 
 
 def test_the_dump_of_lost_texts_is_due_and_stays(built):

@@ -1,11 +1,6 @@
 """A build that is killed goes on from its finished items, and ends with the bytes of one that was not."""
 
-import os
-import signal
-import subprocess
-import sys
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +10,6 @@ from tempkb.planning.requests import windows_to_read
 from tempkb.revisions import building
 from tempkb.revisions.building import ALL
 from tempkb.revisions.reading import read_item
-from tempkb.store.locks import LockTimeoutError
 from tempkb.windows import windows_until
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
@@ -131,40 +125,6 @@ def test_changed_bytes_are_read_again(home_folder, tmp_path, calls):
     assert set(texts) == {f"It sounded. {at}" for at in range(40)}
 
 
-RUN = """
-import sys, time
-from pathlib import Path
-from tempkb.revisions import building
-from tempkb_tests.revisions.builds import build_files
-if len(sys.argv) > 2 and sys.argv[1] == "slowly":
-    write = building._Build._write_snapshot
-    def slow(self, window, *rest):
-        print("window", window.key, flush=True)
-        time.sleep(0.01)
-        return write(self, window, *rest)
-    building._Build._write_snapshot = slow
-build_files(*map(Path, sys.argv[2:]))
-"""
-
-
-@pytest.mark.slow
-def test_forty_windows_killed_while_they_are_written(home_folder, tmp_path, monkeypatch, calls):
-    """Windows that stand are whole, the rest is as before; the next build writes them without reading the dump again."""
-    paths = parts(tmp_path / "dump", n=2)
-    seen, _ = calls
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, "-c", RUN, "slowly", *map(str, paths)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        for _, _line in zip(range(20), process.stdout, strict=False):
-            pass
-        process.send_signal(signal.SIGKILL)
-    store, report, windows = build_files(*paths)
-    assert seen == [], "both items had been read"
-    assert report.bad == {}
-    assert store.lake.partitions("stable_snapshots") == [window.key for window in windows]
-    assert bytes_of_another(home_folder, tmp_path / "other", monkeypatch, paths) == bytes_of(store)
-
-
 def test_drafts_of_a_run_that_is_given_up_are_garbage(home_folder, tmp_path, calls):
     paths = parts(tmp_path / "dump", n=2)
     interrupted(paths, calls, "history2")
@@ -186,23 +146,6 @@ def test_a_damaged_file_of_rows_is_no_receipt(home_folder, tmp_path, calls, harm
     _, report, _ = build_files(*paths)
     assert report.bad == {}
     assert names_of(calls[0]) == ["history1", "history3"]
-
-
-@pytest.mark.slow
-def test_what_a_rebuild_changed_is_told_though_it_was_killed(home_folder, tmp_path, monkeypatch, calls):
-    paths = parts(tmp_path / "dump", n=1)
-    build_files(*paths)
-    (tmp_path / "newer").mkdir()
-    newer = tmp_path / "newer/testwiki-20240201-pages-meta-history.xml"
-    newer.write_bytes(paths[0].read_bytes().replace(b"<id>1039</id>", b"<id>2039</id>"))
-    real = building._Build._report_counts
-    monkeypatch.setattr(building._Build, "_report_counts", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        build_files(newer, until=date(2024, 1, 1), rebuild=True)
-    monkeypatch.setattr(building._Build, "_report_counts", real)
-    store, report, _ = build_files(newer, until=date(2024, 1, 1), rebuild=True)
-    assert report.changes == {"2023-10-01": {"imported": 1, "removed": 1, "winner_changed": 1}}
-    assert store.read("rebuild_changes").num_rows == 3
 
 
 @pytest.mark.slow
@@ -253,18 +196,3 @@ def test_a_build_of_what_is_missing_goes_on_with_one_that_ended_while_it_wrote(
     # What nobody began is read by itself.
     assert store.collect_garbage()[0]
     assert windows_to_read(store, Request(), every[3:], set(ALL)) == every[3:]
-
-
-@pytest.mark.slow
-def test_drafts_are_not_removed_under_a_build_that_takes_them_up(home_folder, tmp_path):
-    store = open_store()
-    folder = store.lake.root / "_staging" / "resumable-x"
-    with store.lake.resumable("resumable-x"):
-        assert store.lake.collect_garbage(set()) == ([], 0)
-        assert folder.is_dir()
-        with (
-            pytest.raises(LockTimeoutError, match="another program builds the same in this home now"),
-            store.lake.resumable("resumable-x"),
-        ):
-            pass
-    assert store.lake.collect_garbage(set()) == ([folder], 0)

@@ -224,7 +224,7 @@ def test_page_props_without_a_page_table_tell_the_items_of_headers(world):
 
 @pytest.mark.slow
 def test_the_command_gives_windows_that_stand_their_items_and_their_mentions_too(world, tmp_path):
-    """A home of named files: the history first, Wikidata in a later command, and a named page_props is used."""
+    """A home of named files: the history first, Wikidata in a later command."""
     home = tmp_path / "command"
     wanted = {"TEMPKB_GRANULARITY": "year", "TEMPKB_FIRST_WINDOW": "2020-01-01", "TEMPKB_NAMESPACES": "all"}
     run_tempkb(home, "build", "--all", "--dump", str(world.history), **wanted)
@@ -241,11 +241,6 @@ def test_the_command_gives_windows_that_stand_their_items_and_their_mentions_too
     assert run_tempkb(home, "sql", told, "--csv").stdout.split()[1:] == [
         f"{number},{name or ''},{'sitelink' if name else ''}" for number, name in EXPECTED.items()
     ]
-    other = tmp_path / "with-props"
-    table_file = props(tmp_path, "(1,'wikibase_item','Q777',NULL)")
-    chosen = ("--select", "stable_snapshots", "--select", "pages")
-    run_tempkb(other, "build", "--all", *chosen, "--dump", str(world.history), str(table_file), **wanted)
-    assert run_tempkb(other, "sql", told, "--csv").stdout.split()[1] == "1,Q777,page_props"
 
 
 def _wikidata():

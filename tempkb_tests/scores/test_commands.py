@@ -91,9 +91,6 @@ def test_a_model_that_fails_does_not_stop_the_others(home, saved, tmp_path):
     # Of each of two benchmarks, which are asked in ways of their own.
     assert len(query(home, "SELECT * FROM prompt_scores WHERE model = 't5'")) == 2 * 12
     assert reason in run_tempkb(home, "score", "--all", "--limit", "5", "--benchmark", "ecbd").stderr
-    refused = run_tempkb(home, "score", "t5", "--release", "nobody", check=False)
-    assert refused.returncode == 1
-    assert "found the release 'nobody'" in refused.stderr
 
 
 IN_THE_UI = """
@@ -178,26 +175,9 @@ def test_a_command_ends_well_whatever_is_typed_about_the_same_model_meanwhile(ho
     assert not query(home, "SELECT * FROM prompt_scores WHERE model = 'held'")
 
 
-@pytest.mark.slow
-def test_files_whose_name_is_bound_to_others_are_not_scored_as_those(home, saved, tmp_path):
-    run_tempkb(home, "model", "add", "bound", str(saved("t5")))
-    other = shutil.copytree(saved("bart"), tmp_path / "bound")
-    done = run_tempkb(home, "score", str(other), "--limit", "7", check=False)
-    assert done.returncode == 1
-    assert "expected the files to which the name is bound" in done.stderr
-    assert not list((home / "lake" / "prompt_scores").glob("bound*"))
-    assert "bound" not in done.stdout
-
-
 def test_two_checkpoints_of_one_name_are_refused(home, saved, tmp_path):
     for part in ("a", "b"):
         shutil.copytree(saved("t5"), tmp_path / part / "twin")
     done = run_tempkb(home, "score", str(tmp_path / "a" / "twin"), str(tmp_path / "b" / "twin"), check=False)
     assert done.returncode == 1
     assert "would both have the name 'twin'; add them under names of their own" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_checkpoint_may_be_asked_by_a_scorer_of_its_own_family(home, saved):
-    done = run_tempkb(home, "score", str(saved("roberta")), "--scorer", "original", "--limit", "6")
-    assert "masked.original-1.f32" in done.stdout

@@ -120,15 +120,6 @@ def test_prompts_that_were_written_again_with_equal_rows_are_not_asked_again(sco
     assert due(scored) == []
 
 
-def test_a_lost_partition_is_scored_again(scored):
-    before, (file,) = rows(scored), version(scored).places()
-    file.write_bytes(file.read_bytes()[:-1])
-    assert due(scored) == ["t5"]
-    assert score(scored).n_new == len(before)
-    assert rows(scored) == before
-    assert due(scored) == []
-
-
 def changed(store, key, change):
     """Write a partition of prompts with other rows."""
     held = store.lake.current(PROMPTS, key)

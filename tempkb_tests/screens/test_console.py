@@ -7,7 +7,7 @@ import pytest
 
 from tempkb.engine.progress import Meter
 from tempkb.screens import console
-from tempkb.screens.console import exact, grid, headed, record
+from tempkb.screens.console import exact, grid, record
 from tempkb.store.visible import visible
 
 
@@ -131,23 +131,3 @@ def test_numbers_and_names_are_not_coloured(printed, monkeypatch):
     for text in ("12 rows, 'x', True, http://a.b/c", "漢字 " * 30):
         assert "\x1b" not in printed(text, 20, is_terminal=True)
     assert set(re.findall(r"\x1b\[\d*m", printed(TABLE, 80, is_terminal=True))) == {"\x1b[1m", "\x1b[0m"}
-
-
-@pytest.mark.parametrize(
-    ("is_terminal", "expected"), [(False, "Clock (page 1)\n"), (True, "\x1b[1mClock\x1b[0m (page 1)\n")]
-)
-def test_the_head_of_a_line_is_bold_on_a_terminal(is_terminal, expected, printed, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    assert printed(headed("Clock", " (page 1)"), 80, is_terminal) == expected
-
-
-@pytest.mark.parametrize(("variable", "value"), [("TERM", "dumb"), ("TTY_COMPATIBLE", "0")])
-def test_a_terminal_without_bold_letters_gets_none(variable, value, printed, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv(variable, value)
-    assert "\x1b" not in printed(TABLE, 80, is_terminal=True)
-
-
-def test_colours_that_are_forced_are_there_in_a_pipe(printed, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b[1m" in printed(TABLE, 80)

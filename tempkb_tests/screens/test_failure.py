@@ -3,11 +3,9 @@
 import errno
 import io
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -193,17 +191,6 @@ def test_messages_cannot_act_on_the_terminal():
         assert "tempkb: /h/\\x1b[2Jx: Input/output error" in CliRunner().invoke(main, ["status"]).stderr
 
 
-def test_what_a_terminal_of_ascii_lacks_is_an_escape():
-    with (
-        mock.patch("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii")) as out,
-        mock.patch.object(sys, "excepthook"),
-    ):
-        failure.prepare_streams()
-        print("Köln ☃", file=out)
-        out.flush()
-        assert out.buffer.getvalue() == b"K\\xf6ln \\u2603\n"
-
-
 @pytest.mark.slow
 def test_a_full_disk_takes_an_export_back_and_says_so(demo_home, tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
@@ -214,25 +201,6 @@ def test_a_full_disk_takes_an_export_back_and_says_so(demo_home, tmp_path, monke
     room = ROOM.replace(" tempkb ", f" TEMPKB_HOME={in_shell(demo_home)} tempkb ")
     assert (done.exit_code, done.stderr) == (1, f"tempkb: cloze.parquet: No space left on device; {room}\n")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_ctrl_c_ends_a_process_with_the_code_of_a_shell(tmp_path):
-    line = "import time\nprint('up', flush=True)\ntime.sleep(60)"
-    # A shell starts what it runs in the background with Ctrl-C switched off, and so might whoever runs this test.
-    program = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    program += f"from unittest import mock\nfrom tempkb.cli import main\ndef wait(*_):\n    exec({line!r})\n"
-    program += "with mock.patch('tempkb.screens.status.open_store', wait):\n    main(['status'])"
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TEMPKB_HOME": str(tmp_path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as running:
-        assert running.stdout.readline() == "up\n"
-        time.sleep(0.1)
-        running.send_signal(signal.SIGINT)
-        assert running.stderr.read().splitlines() == [
-            "tempkb: interrupted; what is finished is kept, and the same command continues from there"
-        ]
-    assert running.returncode == 130
 
 
 @pytest.mark.parametrize("buffering", [-1, 0])

@@ -55,15 +55,6 @@ def test_what_a_closing_screen_recommends_is_readable(sql):
         assert heads == ["record", "masked_sentence", "answer", "origin_window"] * 5
 
 
-def test_a_wall_of_columns_becomes_a_column_a_line(sql):
-    code, said, _ = sql("FROM ecbd_cloze ORDER BY cloze_id LIMIT 2")
-    assert code == 0
-    assert re.findall(r"^record \d+", said, re.MULTILINE) == ["record 1", "record 2"]
-    assert re.search(r"^origin_from +\d{4}-\d\d-\d\d *$", said, re.MULTILINE)
-    assert re.search(r"^page_id +\d+ *$", said, re.MULTILINE)
-    assert max(map(len, said.splitlines())) <= 80
-
-
 def test_what_fits_is_a_table_and_numbers_are_those_that_are_stored(sql):
     _, said, _ = sql("SELECT 1234567 AS id, 'postgres:x:1' AS line, '[bold]' AS \"[b]\", NULL AS none, true AS yes")
     assert [cell.strip() for cell in said.splitlines()[1].split("┃")[1:-1]] == ["id", "line", "[b]", "none", "yes"]
@@ -224,30 +215,3 @@ def test_a_reader_that_has_enough_ends_the_command_quietly(demo_home):
         running.stdout.close()
         assert running.stderr.read() == b""
     assert running.returncode == 141
-
-
-@pytest.mark.slow
-def test_a_release_leaves_a_home_with_an_apostrophe_for_a_folder_with_another(demo_home, tmp_path, monkeypatch):
-    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
-    done = CliRunner().invoke(main, ["release", "export", "demo-cloze", str(tmp_path / 'it\'s "out" [y]')])
-    (folder,) = (tmp_path / 'it\'s "out" [y]').iterdir()
-    assert done.stdout == f"wrote {folder}\n"
-    assert (folder / "SHA256SUMS").is_file()
-
-
-def test_dagster_loads_its_definitions_for_such_a_home(demo_home, monkeypatch):
-    import dagster as dg
-
-    from tempkb.api import open_store
-    from tempkb.definitions import defs
-    from tempkb.instance import dagster_at
-    from tempkb.reporter import report
-    from tempkb.settings import load_home
-
-    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
-    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MPLCONFIGDIR", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, "")
-    with dagster_at(load_home()) as instance:
-        report(instance, open_store())
-        assert instance.get_materialized_partitions(dg.AssetKey("ecbd_cloze")) == {"demo-cloze"}
-    assert dg.AssetKey("ecbd_cloze") in defs.resolve_asset_graph().get_all_asset_keys()

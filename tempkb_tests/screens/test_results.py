@@ -1,12 +1,9 @@
 """Cells of the screens of results: what rounds to zero has no minus, and no p-value is zero."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from tempkb.screens.linking import print_effects
-from tempkb.screens.results import _effect_cells, _levels
-from tempkb.statistics import Estimate
+from tempkb.screens.results import _effect_cells
 
 EFFECT = {
     "release": "r",
@@ -48,9 +45,3 @@ def test_an_effect_of_linkers_that_rounds_to_zero_has_no_minus(capsys):
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
     cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
     assert [(row[5], row[8]) for row in cells] == [("+0.0 [+0.0, +1.0]", "<0.001"), ("-25.0", "0.040")]
-
-
-def test_a_share_that_rounds_to_zero_has_no_minus():
-    level = Estimate(0.0, 0.001, -0.003, 0.004, 50, 20)
-    found = SimpleNamespace(level=level, two_ways=level, without_one=(-0.0, 0.02))
-    assert _levels(found) == ("0 [0, 0]", "[0, 0]", "0 to 2")

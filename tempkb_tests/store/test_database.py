@@ -148,28 +148,6 @@ def test_patience_is_one_budget_for_all_waits(store):
     assert not patience.wait()
 
 
-def test_reading_before_anything_is_published_says_what_to_do(store):
-    with (
-        pytest.raises(TempkbError, match="nothing is published yet; build something: tempkb build"),
-        store.database.reading(),
-    ):
-        pass
-
-
-def test_a_moved_home_finds_its_files_again(store, tmp_path, monkeypatch):
-    bulk = with_table(store, dataclasses.replace(TOWNS, persist="view"))
-    write(bulk, "north", 3)
-    bulk.publish()
-    moved = tmp_path / "moved"
-    bulk.home.path.rename(moved)
-    monkeypatch.setenv("TEMPKB_HOME", str(moved))
-    again = with_table(store, dataclasses.replace(TOWNS, persist="view"))
-    with pytest.raises(duckdb.IOException):
-        query(again, "SELECT count(*) FROM towns")
-    again.publish()
-    assert query(again, "SELECT count(*) FROM towns") == [(3,)]
-
-
 def test_lists_and_structs_come_in_whole(home_folder):
 
     answer = struct_of(("name", STRING), ("others", list_of(STRING)))

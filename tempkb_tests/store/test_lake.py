@@ -203,15 +203,6 @@ def test_a_partition_key_cannot_leave_its_folder(store, key):
         write(store, key, towns("x", 1))
 
 
-def test_half_a_version_left_by_a_killed_removal_does_not_swallow_the_next_one(store):
-    version = write(store, "north", towns("north", 3))
-    write(store, "north", towns("north", 4))
-    (version.folder / "part-00000.parquet").unlink()
-    again = write(store, "north", towns("north", 3))
-    assert again == version
-    assert store.read("towns").num_rows == 3
-
-
 def test_a_partition_that_was_removed_and_built_again_has_an_equal_version_of_another_time(store):
     assert store.lake.written_at("towns", "north") is None
     version = write(store, "north", towns("north", 3))
@@ -264,14 +255,6 @@ def test_a_full_disk_has_room_for_a_removal(store, monkeypatch):
     store.lake.miss("towns", "north", version.version)
     assert store.lake.keys("towns") == []
     assert sorted(path.name for path in pointer.parent.iterdir()) == sorted([POINTER, version.version])
-
-
-def test_equal_rows_from_other_inputs_bring_the_manifest_up_to_date(store):
-    rows = [towns("north", 2)]
-    store.write(TOWNS, "north", rows, Provenance({"old.xml": "1"}))
-    store.write(TOWNS, "north", rows, Provenance({"new.xml": "2"}))
-    inputs = [row["name"] for row in store.read("manifest").to_pylist() if row["role"] == "input"]
-    assert inputs == ["new.xml"]
 
 
 def test_a_value_that_does_not_fit_its_column_is_named(store):

@@ -193,28 +193,6 @@ def test_a_log_that_a_kill_has_left_is_in_the_new_file(published):
         assert reader.ask(NOTES) == "[(9,)]"
 
 
-@pytest.fixture
-def full_disk(tmp_path, monkeypatch):
-    """A program `cp` that finds no room, having written a part."""
-    place = tmp_path / "bin" / "cp"
-    place.parent.mkdir()
-    place.write_text(
-        '#!/bin/sh\nprintf half > "$3"; echo "cp: error writing \'$3\': No space left on device" >&2; exit 1'
-    )
-    place.chmod(0o755)
-    monkeypatch.setenv("PATH", str(place.parent), prepend=":")
-
-
-def test_on_a_full_disk_the_file_stays_as_it_is(published, full_disk):
-    path = published.database.path
-    leave_log(path)
-    publication = published.publish()
-    assert (publication.left, publication.no_room) == (2, True)
-    assert publication.reason == "the disk is full; make room, then: tempkb publish"
-    assert beside(path) == [".lock", ".wal"]
-    assert (ask(path, COUNT), ask(path, NOTES)) == (str(OLD), "[(9,)]")
-
-
 def test_where_no_file_can_be_replaced_it_stays_pending(published):
     path = published.database.path
     leave_log(path)

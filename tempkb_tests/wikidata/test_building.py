@@ -15,7 +15,6 @@ from tempkb.wikidata.building import Report
 from tempkb.wikidata.reading import Tally
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.wikidata.steps import is_read
-from tempkb_tests.killed import KilledError
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.wikidata.items import item, item_value, read_home, said, time, write_lines
 
@@ -384,31 +383,13 @@ def test_a_later_dump_changes_nothing_of_an_earlier_one(tmp_path, monkeypatch):
     assert store.lake.partitions("facts") == ["wikidatawiki-20200101", "wikidatawiki-20200401"]
 
 
-def test_a_run_killed_between_two_tables_is_done_again_and_forgets_no_damage(tmp_path, monkeypatch):
+def test_another_file_of_one_name_and_day_is_another_dumps(tmp_path, store):
     from tempkb.dumps.entities import name_entities
-    from tempkb.wikidata import building
 
-    def kill(*_arguments):
-        raise KilledError
-
-    world = [*WORLD, '{"id":"Q9", "xwiki":']
-    with monkeypatch.context() as patch:
-        patch.setattr(building, "write_classes", kill)
-        with pytest.raises(KilledError):
-            read_home(tmp_path, monkeypatch, {DAY: world})
-    store = read_home(tmp_path, monkeypatch, {})
-    dump = name_entities([tmp_path / "wikidata-20200101-all.json"])
-    assert store.read("dump_files")["status"].to_pylist() == ["damaged"]
-    assert store.read("facts").num_rows == 2
-    assert not is_read(store, dump)
-    store = read_home(tmp_path, monkeypatch, {DAY: world})
-    assert is_read(store, dump)
-    # Another file of that name and day is another dump's.
-    write_lines(tmp_path / "wikidata-20200101-all.json", [*WORLD, item("Q8", "Eight", "Eight")])
-    assert not is_read(store, name_entities([tmp_path / "wikidata-20200101-all.json"]))
-    monkeypatch.setenv("TEMPKB_LANGUAGES", "fr")
-    with pytest.raises(SettingsError, match="languages: home .* was made with en, but the settings have fr"):
-        read_home(tmp_path, monkeypatch, {})
+    path = tmp_path / "wikidata-20200101-all.json"
+    assert is_read(store, name_entities([path]))
+    write_lines(path, [*WORLD, item("Q8", "Eight", "Eight")])
+    assert not is_read(store, name_entities([path]))
 
 
 @pytest.mark.parametrize(("days_ago", "advice"), [(0, "leave out --day"), (1, "--day {today}")])

@@ -2,18 +2,12 @@
 
 import random
 from datetime import date, timedelta
-from unittest import mock
 
 import pytest
 
 from tempkb.benchmarks.sources import newest_wikidata
-from tempkb.dumps.entities import name_entities
-from tempkb.engine.steps import Look
 from tempkb.planning.due import look_out
-from tempkb.wikidata import building
-from tempkb.wikidata.building import read_dump
 from tempkb.wikidata.days import dump_dates
-from tempkb.wikidata.steps import STEPS, bring_late_edits, is_read
 from tempkb.windows import Granularity, windows_between
 from tempkb_tests.wikidata.items import item, read_home, said, time
 
@@ -193,31 +187,6 @@ def test_random_statements_against_an_oracle_over_days(late, seed):
         truth = expected({g: t for g, (_, t) in before.items()}, {g: t for g, (_, t) in now.items()}, window)
         assert found[str(window.start)] == truth, window.label
     assert sum(row[4] or 0 for row in found.values()) > 10
-
-
-@pytest.mark.slow
-def test_a_reading_that_was_killed_before_the_tables_of_later_dumps_is_not_taken_for_finished(tmp_path, monkeypatch):
-    """Reading an older dump gives the newer one another first dump; its own table is the last that is written."""
-    older, newer = "wikidatawiki-20200101", "wikidatawiki-20210701"
-    dumps = {day: [item("Q1", "One", "One", P39=[said("Q1$1", "Q2", "2018-02-01")])] for day in (LATER, FIRST)}
-    store = read_home(tmp_path, monkeypatch, dumps)
-    whole = store.read("late_edits", dump_id=newer).to_pylist()
-    assert {str(row["earlier_dump_date"]) for row in whole if str(row["window_end"]) <= FIRST} == {FIRST}
-    named = [
-        name_entities([tmp_path / f"wikidata-{day.replace('-', '')}-all.json"], date.fromisoformat(day))
-        for day in (FIRST, LATER)
-    ]
-    store.lake.remove("late_edits", newer)
-    for table in building.ALL:
-        store.lake.remove(table.name, older)
-    read_dump(store, named[1], lambda line: None)
-    killed = mock.patch.object(building, "bring_late_edits", side_effect=KeyboardInterrupt)
-    with killed, pytest.raises(KeyboardInterrupt):
-        read_dump(store, named[0], lambda line: None)
-    assert is_read(store, named[0])
-    assert not Look(store, STEPS).is_current("late_edits", newer)
-    bring_late_edits(store, lambda line: None)
-    assert store.read("late_edits", dump_id=newer).to_pylist() == whole
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spanning import within_caps
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans, random_spans
 from tempkb.benchmarks.ecbd.words import words_of
+from tempkb.filtering import LeftOut
 from tempkb.store.memory import in_memory
 
 
@@ -251,7 +252,7 @@ def test_kinds_take_turns_under_the_cap_of_an_entity():
     ],
 )
 def test_windows_and_splits_have_as_many_of_both_kinds(rows, changes, kept):
-    told = []
+    told = LeftOut()
     with in_memory() as connection:
         connection.execute(
             "CREATE TABLE spans (page_id BIGINT, cloze_id VARCHAR, span_kind VARCHAR, rank_hash UBIGINT)"
@@ -259,10 +260,10 @@ def test_windows_and_splits_have_as_many_of_both_kinds(rows, changes, kept):
         connection.execute("CREATE TABLE splits AS SELECT 1::BIGINT AS page_id, '2021' AS stratum, 'dev' AS split")
         for number, kind in enumerate(rows.split()):
             connection.execute("INSERT INTO spans VALUES (1, ?, ?, ?)", [str(number), kind, number])
-        _cap(connection, design(**changes), lambda *note: told.append(note))
+        _cap(connection, design(**changes), told)
         found = connection.execute("SELECT rank_hash FROM items ORDER BY rank_hash").fetchall()
     assert [one for (one,) in found] == kept
-    assert sum(n for _, n, _ in told) == len(rows.split()) - len(kept)
+    assert told.counts.total() == len(rows.split()) - len(kept)
 
 
 def test_the_papers_presets_keep_what_was_released():

@@ -8,9 +8,8 @@ from collections import Counter
 import pytest
 
 from tempkb.api import open_store
-from tempkb.benchmarks import building as steps
 from tempkb.benchmarks.building import build_release
-from tempkb.benchmarks.ecbd import building, checking
+from tempkb.benchmarks.ecbd import checking
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
@@ -19,11 +18,9 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEAS
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.releases import create, keep, load
 from tempkb.errors import ContractError, DesignError, SettingsError
-from tempkb.removal import of_dump, remove
 from tempkb.store.promises import broken
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.benchmarks.exports import verified_files
-from tempkb_tests.killed import KilledError
 
 NAME = "demo-cloze"
 STUDY = "2021-01-01..2024-01-01"
@@ -56,22 +53,6 @@ def test_the_entities_are_those_that_the_world_says(rows, world):
         assert set(birth.names) <= {name["name"] for name in row["names"]}
     popular = {row["title"] for row in found.values() if row["subset"] == "popular"}
     assert popular == {world.births.story(f"popular {number}").title for number in (1, 2, 3)}
-
-
-def test_origins_lie_in_windows_that_contain_them(rows, world):
-    windows = {row["title"]: (row["origin_window"], row["origin_granularity"]) for row in rows("ecbd_entities")}
-    story = world.births.story
-    # Announced on 4 March 2021; of two dates the finer; of ranks the best; known to the year only.
-    assert windows[story("announced").title] == ("2021-Q1", "quarter")
-    assert windows[story("two dates").title] == ("2022-Q2", "quarter")
-    assert windows[story("best rank").title] == ("2022-Q1", "quarter")
-    assert windows[story("year before day").title] == ("2021", "year")
-    assert windows[story("popular 1").title] == (None, None)
-
-
-def test_an_old_page_is_suspect(rows, world):
-    suspects = {row["title"] for row in rows("ecbd_entities") if row["suspect_old_entity"]}
-    assert suspects == {world.births.story("early page").title}
 
 
 def test_what_is_left_out_is_counted(read):
@@ -129,31 +110,6 @@ def test_items_keep_to_the_rules_by_an_independent_count(rows):
     assert max(Counter(row["page_id"] for row in items).values()) <= 100
 
 
-def test_splits_are_by_entity_and_balanced_in_every_window(rows):
-    splits: dict[int, set[str]] = {}
-    by_window: dict[str, Counter] = {}
-    for row in rows("ecbd_cloze"):
-        splits.setdefault(row["page_id"], set()).add(row["split"])
-    assert all(len(one) == 1 for one in splits.values())
-    for row in rows("ecbd_entities"):
-        by_window.setdefault(row["origin_window"], Counter())[row["split"]] += 1
-    assert all(abs(counts["dev"] - counts["test"]) <= 1 for counts in by_window.values())
-
-
-def test_an_answer_that_stands_in_the_definition_is_marked(rows, world):
-    page = world.births.story("quoted").page.page_id
-    marked = {row["answer"] for row in rows("ecbd_cloze") if row["page_id"] == page and row["answer_in_definition"]}
-    assert "a lighthouse keeper" in marked
-
-
-def test_the_release_says_what_found_its_noun_phrases(rows):
-    (release,) = rows("ecbd_releases")
-    distinct = {row["sentence"] for row in rows("ecbd_sentences")}
-    assert release["n_parsed"] == len(distinct)
-    assert "(fallback)" in release["chunker"]
-    assert {row["chunker"] for row in rows("ecbd_cloze")} == {release["chunker"]}
-
-
 @pytest.fixture
 def store(demo_home, tmp_path, monkeypatch):
     """The store of a copy of the demo home."""
@@ -191,49 +147,6 @@ def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
     build_release(store, ECBD, load(store.home, ECBD, NAME), lambda _line: None)
     again = versions_of(store, NAME)
     assert content(again) == {name: one.version for name, one in before.items()}
-
-
-@pytest.mark.slow
-def test_what_a_killed_build_left_behind_is_made_anew(store, monkeypatch):
-    written = []
-
-    real = store.write
-
-    def write(table, *rest):
-        if len(written) == 2:
-            raise KilledError
-        written.append(table.name)
-        return real(table, *rest)
-
-    # A process that is killed undoes nothing.
-    undo = steps.as_listed
-    monkeypatch.setattr(steps, "as_listed", lambda *_args: "")
-    monkeypatch.setattr(store, "write", write)
-    with pytest.raises(KilledError):
-        make(store, "other")
-    monkeypatch.setattr(steps, "as_listed", undo)
-    monkeypatch.setattr(store, "write", real)
-    assert store.lake.current("ecbd_entities", "other") is not None
-    assert store.lake.current("ecbd_releases", "other") is None
-    # Another chunker by now: nothing of the first attempt may remain.
-    monkeypatch.setattr(building, "open_chunker", lambda *_args: _Shouting())
-    make(store, "other")
-    chunkers = {
-        row["chunker"]
-        for name in ("ecbd_sentences", "ecbd_cloze", "ecbd_releases")
-        for row in store.read(name, release="other").to_pylist()
-    }
-    assert chunkers == {"shouting 1"}
-
-
-class _Shouting:
-    name = "shouting 1"
-    n_parsed = 0
-
-    def chunks(self, sentences):
-        for _ in sentences:
-            self.n_parsed += 1
-            yield []
 
 
 @pytest.mark.slow
@@ -370,16 +283,3 @@ def test_an_export_is_loaded_by_split_and_by_year_of_origin(target, rows, loaded
     assert sorted(tuple(map(str, map(row.get, texts))) for rows in found["cloze"].values() for row in rows) == sorted(
         tuple(map(str, map(row.get, texts))) for row in items
     )
-
-
-@pytest.mark.slow
-def test_an_export_has_the_same_bytes_when_its_dumps_are_gone(target, store, tmp_path):
-    sums = [row["checksum"] for row in store.read("dump_files").to_pylist() if row["kind"] in ("history", "entities")]
-    card = (target / "README.md").read_text("utf-8")
-    assert len(sums) == 3
-    assert all(f" | {one} |" in card for one in sums)
-    for dump_id in ("demowiki-20240101", "wikidatawiki-20240101"):
-        remove(store, of_dump(store, dump_id, force=True))
-    again = export_release(store, ECBD, load(store.home, ECBD, NAME), tmp_path / "again")
-    assert (again / "SHA256SUMS").read_bytes() == (target / "SHA256SUMS").read_bytes()
-    assert (again / "README.md").read_text("utf-8") == card

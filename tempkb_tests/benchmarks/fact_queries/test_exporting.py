@@ -6,14 +6,11 @@ from datetime import date
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.benchmarks.building import build_step
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.fact_queries.design import make_design
 from tempkb.benchmarks.fact_queries.records import most_answers, read_records, records_of
-from tempkb.benchmarks.register import is_built, strike
 from tempkb.benchmarks.releases import create, keep, load
 from tempkb.errors import DesignError, SourceError
-from tempkb.removal import of_dump, remove
 from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.benchmarks.fact_queries.worlds import (
     BENCHMARKS,
@@ -22,10 +19,9 @@ from tempkb_tests.benchmarks.fact_queries.worlds import (
     DYNAMIC,
     TEMPLAMA,
     players,
-    quiet,
     release,
 )
-from tempkb_tests.wikidata.items import read_home, said, time
+from tempkb_tests.wikidata.items import read_home
 
 YEARLY = {
     "query": "Ada plays for _X_.",
@@ -283,38 +279,7 @@ def export(store, tmp_path):
     return exported
 
 
-def read_again(store, tmp_path, monkeypatch):
-    """Read the same dump with other content: there is much to say about Salt now."""
-    spells = [("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]
-    entities = players(**{f"P{n}": spells for n in range(1, 41)})
-    entities[1]["claims"] = {"P571": [said(f"Q102${n}", time("1901")) for n in range(9)]}
-    before = store.lake.current("wikidata_entities", DUMP)
-    read_home(tmp_path, monkeypatch, {DAY: entities})
-    assert store.lake.current("wikidata_entities", DUMP).version != before.version
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("benchmark", [TEMPLAMA, DYNAMIC])
-def test_an_export_has_the_same_bytes_whatever_becomes_of_the_dump(store, tmp_path, monkeypatch, export, benchmark):
-    made = release(store, benchmark, granularity="year")
-    first = export(made)
-    (file,) = store.read("dump_files", dump_id=DUMP).to_pylist()
-    assert f"| {DUMP} | wikidata-20210101-all.json | {file['checksum']} |" in first["README.md"].decode()
-    read_again(store, tmp_path, monkeypatch)
-    assert export(made) == first
-    remove(store, of_dump(store, DUMP, force=True))
-    assert export(made) == first
-
-
 DESIGN = make_design(TEMPLAMA, "tempkb", DUMP, "2019-01-01..2021-01-01", "year")
-
-
-def test_what_is_not_built_cannot_be_exported(store, tmp_path):
-    other = create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", DESIGN, "other")
-    keep(store.home, other)
-    with pytest.raises(DesignError, match="is not finished"):
-        export_release(store, BENCHMARKS[other.benchmark], other, tmp_path / "out")
-    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
 def test_a_name_belongs_to_one_design(store):
@@ -324,30 +289,3 @@ def test_a_name_belongs_to_one_design(store):
         create(store.home, BENCHMARKS[DYNAMIC], "tempkb", DESIGN, "mine")
     with pytest.raises(DesignError, match=r"no such release; there: mine"):
         load(store.home, BENCHMARKS[TEMPLAMA], "yours")
-
-
-@pytest.mark.slow
-def test_only_the_last_step_completes_a_release(store):
-    """A run was killed behind its last table, before the promises of that table were checked."""
-    made = release(store, DYNAMIC)
-    strike(store.home, made.name)
-    keep(store.home, made)
-    methods = BENCHMARKS[DYNAMIC].loaded()
-    built = []
-    for step in methods.steps:
-        build_step(store, methods, step, made, quiet)
-        built.append(is_built(store.home, made.name))
-    assert built == [False, False, False, True]
-
-
-@pytest.mark.slow
-def test_a_frozen_release_is_not_written_again(store):
-    made = release(store, DYNAMIC)
-    before = [
-        one.version for table in ("fact_spells", "dynamic_templama_queries") for one in store.lake.versions(table)
-    ]
-    release(store, DYNAMIC)
-    assert [
-        one.version for table in ("fact_spells", "dynamic_templama_queries") for one in store.lake.versions(table)
-    ] == before
-    assert store.lake.partitions("fact_releases") == [made.name]

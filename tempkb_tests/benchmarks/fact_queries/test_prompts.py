@@ -6,7 +6,6 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_CHANGES,
@@ -15,20 +14,18 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 )
 from tempkb.benchmarks.fact_queries import prompt_building
 from tempkb.benchmarks.fact_queries.controls import Change, Controls, Known, Object
-from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts, one_to_one
+from tempkb.benchmarks.fact_queries.prompt_building import one_to_one
 from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
 from tempkb.benchmarks.fact_queries.prompts import forms_of, forms_of_query, read_query
 from tempkb.benchmarks.fact_queries.templates import Template, read_templates, template_set
 from tempkb.benchmarks.promises import broken
-from tempkb.benchmarks.register import alone, mark_built
+from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS
-from tempkb.benchmarks.work import working
 from tempkb.errors import DesignError
 from tempkb.prompts import Prompt
 from tempkb.store.drafts import Provenance
-from tempkb_tests.benchmarks.fact_queries.worlds import BENCHMARKS, DAY, DYNAMIC, TEMPLAMA, quiet, release
+from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, release
 from tempkb_tests.benchmarks.splitmix import splitmix
-from tempkb_tests.damage import cut_off
 from tempkb_tests.wikidata.items import item, read_home, said
 
 CLUBS = ("Reed", "Salt", "Moss", "Fern", "Zürich", "York", "Ash", "Elm")
@@ -400,26 +397,6 @@ def test_a_longer_study_asks_only_its_new_undated_prompts(home):
     assert ids(first, "no_subject") == ids(second, "no_subject")
     assert len(ids(first, "dated")) == 3 + 5
     assert len(ids(second, "dated")) == 3 + 5 + 5 + 4 + 3
-
-
-@pytest.mark.slow
-def test_a_lost_window_is_built_again_as_it_was_and_prompts_follow_queries_that_have_other_rows(home):
-    store = home(ADA, BO)
-    made = release(store, windows="2019-01-01..2020-01-01")
-    before = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
-    cut_off(store.lake.current("dynamic_templama_prompts", f"{made.name}.2019-07-01").places()[0])
-    build_release(store, BENCHMARKS[DYNAMIC], made, quiet)
-    assert {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")} == before
-    rows = store.read("dynamic_templama_queries", window_start="2019-10-01").to_pylist()
-    fewer = [{**row, "answers": row["answers"][:1]} for row in rows]
-    table = pa.Table.from_pylist(fewer, DYNAMIC_TEMPLAMA_QUERIES.schema)
-    store.write(DYNAMIC_TEMPLAMA_QUERIES, f"{made.name}.2019-10-01", [table], Provenance())
-    tables = Tables(DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_CHANGES)
-    with alone(store.home, made.name), working(store, made) as work:
-        build_prompts(tables, work)
-    after = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
-    assert {key for key, version in after.items() if version != before[key]} == {f"{made.name}.2019-10-01"}
-    assert len(asked(store, "Q1_P54_2019-Q4")) == 1
 
 
 def lowest(seed, change, candidates):

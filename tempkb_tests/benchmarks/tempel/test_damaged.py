@@ -9,11 +9,9 @@ from click.testing import CliRunner
 from tempkb.benchmarks import building
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.exporting import export_release
-from tempkb.benchmarks.register import _write, entry_of, entry_path, is_built, release_names, require_whole
-from tempkb.benchmarks.releases import create, load
+from tempkb.benchmarks.register import _write, entry_of, entry_path, is_built, require_whole
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.checking import OF_TEXTS, PROMISES
-from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.releases import extended
 from tempkb.cli import main
 from tempkb.errors import ContractError, DesignError
@@ -31,35 +29,6 @@ def without_known_sums():
 def file_of(store, table, partition):
     (version,) = store.lake.versions(table, [partition])
     return version.places()[0]
-
-
-@pytest.mark.slow
-def test_an_extension_that_meets_damage_is_built_all_the_same(home):
-    store, _, _ = make_release(name="r", max_shortfall="0.5")
-    plan = store.lake.current("tempel_plans", f"r.{CUTS[1]}").version
-    flip(file_of(store, "tempel_plans", f"r.{CUTS[1]}"))
-    summary = build(TEMPEL, extended(load(store.home, TEMPEL, "r"), [LATER]))
-    assert summary.failures == []
-    assert [note for note in summary.notes if note.startswith("damaged, and made again: tempel_plans")]
-    assert load(store.home, TEMPEL, "r").cuts == (*CUTS, LATER)
-    assert is_built(store.home, "r")
-    assert store.lake.current("tempel_plans", f"r.{CUTS[1]}").version == plan
-    assert store.lake.current("tempel_mentions", f"r.{LATER}") is not None
-
-
-@pytest.mark.slow
-def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released):
-    store, _ = released
-    flip(file_of(store, "mention_priors", "2021-10-01"))
-    summary = build(TEMPEL, create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "new"))
-    # Its source is lost now, and it says so, in place of a release that nobody had asked for.
-    (failure,) = summary.failures
-    assert failure.startswith(
-        "release 'new': mention_priors of 2021-10-01 is not built, was lost to damage, or is older"
-    )
-    assert "; build it first: tempkb build --windows 2021-10-01..2022-01-01. " in failure
-    assert failure.endswith("Nothing was kept of release 'new'")
-    assert release_names(store.home) == ["demo-cloze", "demo-quarters", "r"]
 
 
 @pytest.mark.slow
@@ -98,17 +67,6 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released,
         assert said.output.endswith(f"tempkb release finish {name}\n")
     with pytest.raises(DesignError, match="found no tempel_statistics r"):
         export_release(store, TEMPEL, release, tmp_path)
-
-
-def test_lost_counts_of_the_filters_are_written_again_as_they_were(released):
-    store, release = released
-    (first, second) = store.lake.versions("tempel_filters", [f"r.{cut}" for cut in CUTS])
-    cut_off(file_of(store, "tempel_filters", first.partition))
-    summary = build(TEMPEL, release)
-    assert summary.failures == []
-    assert [note for note in summary.notes if note.startswith("damaged, and made again: tempel_filters")]
-    assert [one.version for one in store.lake.versions("tempel_filters")] == [first.version, second.version]
-    assert store.lake.lost("tempel_filters") == []
 
 
 @pytest.mark.slow

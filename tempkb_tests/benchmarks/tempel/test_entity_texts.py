@@ -21,7 +21,6 @@ from tempkb.errors import ContractError
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER
-from tempkb_tests.damage import cut_off
 
 
 @pytest.mark.parametrize(
@@ -73,10 +72,6 @@ def digests(store, release, cut):
     rows = store.read("entity_texts", release=release, cut=cut).to_pylist()
     assert [row["page_id"] for row in rows] == sorted(row["page_id"] for row in rows)
     return {row["page_id"]: row["text_sha256"] for row in rows}
-
-
-def versions(store):
-    return {one.partition: one.version for one in store.lake.versions(ENTITY_TEXTS.name)}
 
 
 def breaks(store, at):
@@ -145,21 +140,6 @@ def test_an_entity_whose_text_was_taken_out_is_known_by_its_title(released):
         write_entity_texts(work, CUTS[0])
     by_title = {row["page_id"]: text_sha256(row["title"], "")}
     assert digests(store, "r", CUTS[0]) == other | by_title
-
-
-@pytest.mark.slow
-def test_digests_stay_when_texts_of_a_quarter_leave_the_home_and_are_not_made_of_nothing(released):
-    store, release = released
-    before = versions(store)
-    revised = {row["revision_timestamp"] for row in store.read("tempel_entities", release="r").to_pylist()}
-    newest = max(revised)
-    quarter = date(newest.year, 3 * ((newest.month - 1) // 3) + 1, 1)
-    store.lake.remove(PAGE_TEXTS.name, f"{quarter}")
-    build_release(store, TEMPEL, release, lambda line: None)
-    assert versions(store) == before
-    cut_off(store.lake.current(ENTITY_TEXTS.name, f"r.{CUTS[1]}").places()[0])
-    with pytest.raises(ContractError, match=rf"found no page_texts of the quarter {quarter}, which has the texts of "):
-        build_release(store, TEMPEL, release, lambda line: None)
 
 
 def test_candidates_without_a_release_are_those_of_the_default_design(released, tmp_path):

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from datetime import date
-from unittest import mock
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -222,18 +221,6 @@ def test_mentions_whose_text_is_gone_are_replaced_by_others_of_the_same_entity(r
     assert breaks(again, checking.UNPLANNED, "again") == []
 
 
-def test_a_release_is_frozen_once_built(released):
-    store, release = released
-    before, write = {one.partition: one.version for one in store.lake.versions("tempel_mentions")}, store.write
-    written = []
-    with mock.patch.object(
-        store, "write", side_effect=lambda table, *rest: written.append(table.name) or write(table, *rest)
-    ):
-        build_release(store, TEMPEL, release, lambda line: None)
-    assert {one.partition: one.version for one in store.lake.versions("tempel_mentions")} == before
-    assert "tempel_mentions" not in written
-
-
 @pytest.mark.slow
 def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(released):
     store, _ = released
@@ -261,26 +248,6 @@ def test_a_release_that_does_not_ask_for_equal_snapshots_takes_what_a_snapshot_h
     methods = TEMPEL.loaded()
     assert methods.closing(store, grown).headline == "3 snapshots, not equal"
     assert "each has all that passes the filters" in str(methods.card(store, grown, {}))
-
-
-@pytest.mark.slow
-def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, released, monkeypatch):
-    store, _ = released
-    pointers = {path: path.read_bytes() for path in store.home.lake.glob("tempel_*/*/CURRENT")}
-    entry = (home / "releases" / "r.json").read_bytes()
-    written = []
-
-    def short_at_the_last(plan, frozen, design, cut):
-        written.append(store.lake.current("tempel_mentions", partition_of("r", date(2023, 7, 1))) is not None)
-        return (1.0, "everything") if cut == LATER else (0.0, "nothing lacks")
-
-    monkeypatch.setattr(building, "shortfall_of", short_at_the_last)
-    with pytest.raises(DesignError, match="2024-01-01 falls short .* Release 'r' stays exactly as it was$"):
-        extend(store, cuts=[date(2023, 7, 1), LATER])
-    assert written == [False, True], "the first of the two was written before the second failed"
-    after = {path: path.read_bytes() for path in store.home.lake.glob("tempel_*/*/CURRENT")}
-    assert {path: found for path, found in after.items() if not found.startswith(b"- ")} == pointers
-    assert (home / "releases" / "r.json").read_bytes() == entry
 
 
 @pytest.mark.slow

@@ -195,17 +195,6 @@ def test_a_sentence_that_is_longer_than_a_step_is_cut():
     assert step == [Row("a", tuple(range(30)), ((3, 5),), ((3, 5),))]
 
 
-def test_names_are_those_of_the_home_and_the_own_ones_are_told_apart(corpora):
-    shown = {
-        (tuple(one.text[slice(*span)] for span in one.names), tuple(one.text[slice(*span)] for span in one.own))
-        for one in corpora[SECOND].sentences
-        if re.fullmatch(r"Mia Torsen trains with .* every Tuesday.*", one.text)
-        or re.fullmatch(r"On Saturdays .* plays in the first team of .*", one.text)
-    }
-    assert len(shown) > 10
-    assert all(len(names) == 2 and own == names[:1] for names, own in shown)
-
-
 def test_every_text_can_be_read_and_written_again(corpora):
     tokenizer = train_tokenizer([corpora[cut] for cut in CUTS])
     assert tokenizer.get_vocab_size() == 2000
@@ -279,16 +268,6 @@ def test_a_name_says_which_model_it_is_of():
                 assert DemoModel.named(DemoModel(family, cut, seed).name) == DemoModel(family, cut, seed)
     for other in ("demo-causal", "demo-huge-2022-01-01", "demo-causal-2022-01-01-s0", "demo-causal-2022-02-30"):
         assert DemoModel.named(other) is None
-
-
-@pytest.mark.slow
-def test_other_seeds_and_other_texts_have_other_folders(store):
-    one, two = made(store), made(store, n_seeds=2)
-    assert {name: two[name] for name in one} == one
-    assert set(two) - set(one) == {f"{name}-s1" for name in one}
-    assert len(set(weights(two).values())) == 12
-    others = making.make(store, Asked(("causal",), (FIRST, date(2023, 4, 1))), print, SHORT)
-    assert others["demo-causal-2022-01-01"]["checkpoint"] != str(one["demo-causal-2022-01-01"])
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from tempkb.errors import ModelError, ModelMemoryError, SettingsError
+from tempkb.errors import ModelError, SettingsError
 from tempkb.models.decoding.decoder import Decoder
 from tempkb.models.decoding.decoders import WAYS, decoder_name
 from tempkb.models.packing import Limits
@@ -106,17 +106,6 @@ def test_memory_that_runs_out_in_the_middle_leaves_nothing_behind():
     handle.remove()
     assert calls[4] > calls[5]
     require_alike(found, expected)
-
-
-def test_a_question_that_does_not_fit_alone_is_an_error():
-    model = own_model("gpt2")
-
-    def refuse(*_):
-        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 7 bytes")
-
-    model.module.base_model.register_forward_pre_hook(refuse)
-    with pytest.raises(ModelMemoryError, match="too small for a single input"):
-        Decoder(model).answer([QUESTIONS[1]])
 
 
 def test_equal_questions_and_equal_rows_are_asked_once():
