@@ -287,8 +287,13 @@ def test_the_second_of_two_builds_says_that_another_program_builds_the_same(home
 def test_a_dump_is_read_again_only_if_that_is_asked_for(home_folder, tmp_path, monkeypatch):
     """Not for windows that are built from it, by whatever words they are asked for, nor from a newer one."""
     monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2021-01-01")
-    ran, run_job = [], building.run_job
-    monkeypatch.setattr(building, "run_job", lambda *asked: ran.append(asked[1]) or run_job(*asked))
+    ran, run_of = [], building.run_of
+
+    def noting(family, *asked, **words):
+        ran.append(family.value)
+        run_of(family, *asked, **words)
+
+    monkeypatch.setattr(building, "run_of", noting)
 
     def typed(day, *more):
         ran.clear()
@@ -299,7 +304,7 @@ def test_a_dump_is_read_again_only_if_that_is_asked_for(home_folder, tmp_path, m
         return done.output
 
     assert "2 of 2 windows are built." in typed("20210701", "--all")
-    assert "build_windows" in ran
+    assert "window" in ran
     versions = {
         one.table: one.serial for name in ("mentions", "page_texts") for one in open_store().lake.versions(name)
     }
@@ -308,7 +313,7 @@ def test_a_dump_is_read_again_only_if_that_is_asked_for(home_folder, tmp_path, m
         assert ran == []
     # A newer dump is written down, and changes nothing about windows that are built.
     said = typed("20210801", "--all")
-    assert ran == ["register_dump"]
+    assert ran == ["dump"]
     assert said.count("stays as it is: built before from another dump; --rebuild would replace it") == 2
     again = {one.table: one.serial for name in ("mentions", "page_texts") for one in open_store().lake.versions(name)}
     assert again == versions

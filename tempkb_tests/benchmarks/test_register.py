@@ -163,7 +163,7 @@ def test_gc_keeps_what_releases_list(demo_home, tmp_path, monkeypatch):
         assert listed.fault(sums=True) is other.fault(sums=True) is None
     entry.write_bytes(whole)
     (line,) = [one for one in run_tempkb(home, "verify", check=False).stdout.splitlines() if "demo-cloze" in one]
-    assert line.startswith("release demo-cloze: not finished, since a run of it was killed: ")
+    assert line.startswith("release demo-cloze: not finished, since a run of it was killed; ")
     run_tempkb(home, "release", "finish", "demo-cloze")
     assert [store.lake.current(one.table, one.partition) for one in (listed, other)] == [listed, other]
     assert run_tempkb(home, "verify").stdout.startswith("All is well (")

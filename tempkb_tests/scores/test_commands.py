@@ -132,7 +132,7 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from tempkb import cli
-from tempkb.models import assets
+from tempkb.models import making
 from tempkb.scores import shards
 folder = Path(sys.argv[1])
 def waiting(honest):
@@ -142,7 +142,7 @@ def waiting(honest):
             time.sleep(0.05)
         return honest(*arguments)
     return work
-assets.add_model = waiting(assets.add_model)
+making.add_model = waiting(making.add_model)
 shards.Shards.plan = waiting(shards.Shards.plan)
 sys.argv[1:2] = []
 cli.run()
@@ -162,7 +162,7 @@ def test_a_command_ends_well_whatever_is_typed_about_the_same_model_meanwhile(ho
         moment.mkdir()
         with ThreadPoolExecutor() as beside:
             first = beside.submit(run_script, SLOW, str(moment), *typed)
-            while not (moment / "begun").exists():
+            while not (moment / "begun").exists() and not first.done():
                 time.sleep(0.05)
             refused = {other: run_tempkb(home, *other, check=False) for other in others}
             (moment / "others are done").touch()

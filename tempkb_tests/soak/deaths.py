@@ -13,11 +13,8 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
-
-from tempkb.store import database
 
 _MOVES = ("os.rename", "os.link")
 _ENDS = ("os.remove", "os.rmdir", "shutil.rmtree", "os.truncate")
@@ -42,16 +39,6 @@ class Deaths:
 
     def begin(self) -> None:
         """Count from here on, for the rest of the process."""
-        transaction = database._transaction
-
-        @contextmanager
-        def counted(connection):
-            with transaction(connection):
-                yield
-                self.change("duckdb commit")
-            self.change("duckdb committed")
-
-        mock.patch.object(database, "_transaction", counted).start()
         # Of two homes only what was read may differ, and not the salt under which contributors are hashed.
         mock.patch.object(secrets, "token_hex", lambda n: "5a" * n).start()
         sys.addaudithook(self._heard)
