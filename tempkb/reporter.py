@@ -17,8 +17,9 @@ import dagster as dg
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import releases_of
 from tempkb.benchmarks.tasks import tasks_of
-from tempkb.engine.assets import code_version_of, facts_of_key, keys_of
+from tempkb.engine.assets import code_version_of, facts_of_key, in_dagster, keys_of
 from tempkb.engine.steps import Look
+from tempkb.engine.tasks import Shows, Task
 from tempkb.partitions import DUMPS, LINKERS, MODELS
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.rooms import steps, tasks
@@ -39,10 +40,11 @@ _STALE = 1
 
 @dataclass(frozen=True)
 class _Asset:
-    """An asset: its table, and the keys and tables of what it is made from; of which releases, if of one's."""
+    """An asset: its table and task, keys and tables of what it is made from; of which releases, if of a benchmark's."""
 
     key: dg.AssetKey
     table: Table
+    task: Task
     sources: tuple[tuple[dg.AssetKey, Table], ...]
     releases: frozenset[str] | None
 
@@ -69,6 +71,7 @@ class _Report:
         self.told: dict[str, Any] = json.loads(self.path.read_text()) if self.path.is_file() else {}
         # By asset, the partitions of which this tick has told something.
         self.new: dict[dg.AssetKey, set[str]] = defaultdict(set)
+        self._shows: dict[tuple[str, str], Shows] = {}
         self.n = 0
 
     def tell(self) -> int:
@@ -138,6 +141,10 @@ class _Report:
         return dict(sorted(found.items()))
 
     @cached_property
+    def _newest_window(self) -> str:
+        return max(self.store.lake.keys(STABLE_SNAPSHOTS.name), default=_NONE)
+
+    @cached_property
     def _windows_of(self) -> dict[str, list[str]]:
         """The windows that have texts of a quarter, by quarter."""
         found = defaultdict[str, list[str]](list)
@@ -159,10 +166,19 @@ class _Report:
             pointer = self._newest(key) if is_current else _STALE
             tags[f"dagster/input_data_version/{key.to_user_string()}"] = "-"
             tags[f"dagster/input_event_pointer/{key.to_user_string()}"] = str(pointer)
-        about = {**facts_of_key(versions), "sample": sample_of(versions[-1])}
+        about = {**facts_of_key(versions), "sample": sample_of(versions[-1]), **self._shown(asset, part)}
         self._add(dg.AssetMaterialization(asset.key, partition=part or None, metadata=about, tags=tags))
         self.new[asset.key].add(part)
         ledger[part] = mark
+
+    def _shown(self, asset: _Asset, part: str) -> dict[str, Any]:
+        """What is shown of a partition; of windows, of all of which it is, that of the newest."""
+        place = asset.task.name, part
+        if asset.table.family is Family.WINDOW and part != self._newest_window:
+            return {}
+        if place not in self._shows:
+            self._shows[place] = asset.task.shows(self.store, part or None)
+        return in_dagster(self._shows[place].get(asset.table.name, {}))
 
     def _has_new_source(self, asset: _Asset, part: str) -> bool:
         """Was something told of what a partition is made from, which Dagster would take for newer?"""
@@ -213,7 +229,7 @@ def _assets(home: Home) -> Iterator[_Asset]:
             for step in task.steps:
                 read = tuple((key, one.table) for one in step.sources for key in keys_of(benchmarks, one.table))
                 for table in step.makes:
-                    yield _Asset(keys_of(benchmarks, table)[0], table, read, releases)
+                    yield _Asset(keys_of(benchmarks, table)[0], table, task, read, releases)
 
 
 def _sets(store: Store) -> dict[str, list[str]]:

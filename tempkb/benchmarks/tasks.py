@@ -13,9 +13,10 @@ from tempkb.benchmarks.methods import Step
 from tempkb.benchmarks.register import as_listed, releases_of, unfinished_releases
 from tempkb.benchmarks.releases import create, load
 from tempkb.engine.steps import Source, Standing
-from tempkb.engine.tasks import Done, Order, Task
+from tempkb.engine.tasks import Done, Order, Shows, Task
 from tempkb.errors import TempkbError
 from tempkb.options import Option
+from tempkb.store.store import Store
 
 _HOW = (
     "A partition is a release, made by `tempkb release`. While there is none, Dagster's graph shows 0 partitions in "
@@ -42,6 +43,7 @@ def _task(benchmark: Benchmark, step: Step, is_measurement: bool, options: Itera
         step.name,
         tuple(Standing((made.table,), tuple(map(Source, made.sources))) for made in step.makes),
         partial(_make, benchmark, step, is_measurement),
+        shown=partial(_shown, benchmark, step),
         how=_HOW,
         options=tuple(options),
         promises=step.promises,
@@ -65,11 +67,14 @@ def _make(benchmark: Benchmark, step: Step, is_measurement: bool, order: Order) 
             else:
                 built = build_step(store, benchmark.loaded(), step, release, order.log)
         notes += built.warnings
-        versions = versions_of(store, step, release)
-        done.add(*(version for own in versions.values() for version in own))
-        done.shows = partial(step.shows, store, release, versions)
+        done.add(*(version for own in versions_of(store, step, release).values() for version in own))
     done.notes = notes
     return done
+
+
+def _shown(benchmark: Benchmark, step: Step, store: Store, name: str | None) -> Shows:
+    release = load(store.home, benchmark, name or "")
+    return step.shows(store, release, versions_of(store, step, release))
 
 
 def _register(order: Order, benchmark: Benchmark, options: Mapping[str, Any]) -> None:

@@ -108,7 +108,7 @@ def _report(
             for key, versions in found[table].items():
                 context.add_asset_metadata(facts_of_key(versions), asset_key=key_of(table), partition_key=key)
             shown = {**done.facts.get(table.name, {}), **shows.get(table.name, {})}
-            told = {**_sample_of(found[table]), "seconds": seconds, **_in_dagster(shown), **notes}
+            told = {**_sample_of(found[table]), "seconds": seconds, **in_dagster(shown), **notes}
             yield dg.MaterializeResult(asset_key=key_of(table), metadata=told)
             continue
         for key, versions in found[table].items():
@@ -143,7 +143,8 @@ def _sample_of(found: Mapping[str | None, Sequence[Version]]) -> dict[str, Any]:
     return {"dagster/row_count": 0} if last is None else {"sample": sample_of(last)}
 
 
-def _in_dagster(shown: Mapping[str, Shown]) -> dict[str, Any]:
+def in_dagster(shown: Mapping[str, Shown]) -> dict[str, Any]:
+    """Return what the UI shows, by label, as Dagster's metadata."""
     return {label: _value(one) for label, one in shown.items()}
 
 

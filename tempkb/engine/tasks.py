@@ -85,7 +85,7 @@ class Done:
         notes: what a person should know, in sentences.
         facts: what only this run can tell, by table and label.
         verdicts: on what only this run can judge, by table and name of the check.
-        shows: returns what the UI shows besides.
+        shows: returns what the UI shows of the run besides.
     """
 
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
@@ -109,7 +109,8 @@ class Task:
         steps: how the tables are made, in the order of the data.
         make: the function that does it, or its name below `tempkb`; by default `bring`, for a single step.
         keys: returns the keys in the lake, where these are not those of the order.
-        shown: name below `tempkb` of the function that returns what the UI shows of versions, if there is no `make`.
+        shown: the function that returns what the UI shows, beside a sample, of a window, dump, release, ... (None: of
+            all), or its name below `tempkb`.
         how: what a run does, in sentences.
         options: what a run may be asked; one with the default None must be said.
         is_skippable: may it leave tables out?
@@ -124,7 +125,7 @@ class Task:
     steps: tuple[Step, ...]
     make: str | Callable[[Order], Done] = ""
     keys: Callable[[Store], Sequence[str]] | None = None
-    shown: str = ""
+    shown: str | Callable[[Store, str | None], Shows] = ""
     how: str = ""
     options: tuple[Option, ...] = ()
     is_skippable: bool = False
@@ -182,7 +183,7 @@ class Task:
 
     def _run(self, order: Order, steps: Sequence[Step]) -> Done:
         if self.make:
-            make: Callable[[Order], Done] = _named(self.make) if isinstance(self.make, str) else self.make
+            make: Callable[[Order], Done] = _named(self.make)
             return make(order)
         (step,), store = self.steps, order.store
         brought = bring(store, steps, step, self.keys(store) if self.keys else order.keys, order.log)
@@ -191,8 +192,12 @@ class Task:
             brought.versions,
             brought.bad,
             facts={name: {WRITTEN: keys} for name, keys in written.items()} if self.keys else {},
-            shows=lambda: _named(self.shown)(store, brought.versions) if self.shown else {},
         )
+
+    def shows(self, store: Store, owner: str | None) -> Shows:
+        """Return what the UI shows of what stands, beside a sample; see `shown`."""
+        found: Shows = _named(self.shown)(store, owner) if self.shown else {}
+        return found
 
 
 def keep_verdict(store: Store, table: Table, keys: Collection[str] | None, check: str, verdict: "Verdict") -> None:
@@ -248,7 +253,9 @@ def said_in(*requests: type) -> tuple[Option, ...]:
     return tuple(Option(name, one.meaning) for request in requests for name, one in options_of(request).items())
 
 
-def _named(name: str) -> Callable[..., Any]:
+def _named(name: str | Callable[..., Any]) -> Callable[..., Any]:
+    if not isinstance(name, str):
+        return name
     module, _, function = name.rpartition(".")
     found: Callable[..., Any] = getattr(import_module(f"tempkb.{module}"), function)
     return found

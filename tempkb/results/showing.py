@@ -1,9 +1,5 @@
 """What the UI shows of the tables of results: rows and pictures, by table and label."""
 
-from collections.abc import Mapping
-
-import pyarrow as pa
-
 from tempkb.engine.tasks import Picture, Rows, Shown, Shows
 from tempkb.pictures import as_markdown
 from tempkb.results.judged_plots import names_figure
@@ -13,17 +9,14 @@ from tempkb.results.knowing import known_of
 from tempkb.results.plots import delays_figure, levels_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window, read_questions
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.tables import ALL, FACT_DELAYS, KNOWLEDGE
+from tempkb.results.tables import FACT_DELAYS, KNOWLEDGE, LINKING_EFFECTS
 from tempkb.results.tabling import as_arrow, questions_of
-from tempkb.store.store import Store, read_files
-from tempkb.store.versions import Version
-
-Made = Mapping[tuple[str, str], Version]
+from tempkb.store.store import Store
 
 
-def knowledge(store: Store, made: Made) -> Shows:
-    """Questions and answers about what models know, with pictures."""
-    if not made[KNOWLEDGE.name, ALL].rows:
+def knowledge(store: Store, _owner: str | None) -> Shows:
+    """Return questions and answers about what models know, with pictures."""
+    if not any(one.rows for one in store.lake.versions(KNOWLEDGE.name)):
         return {}
     known = known_of([*read_questions(store, KnowledgeRequest())])
     shown: dict[str, Shown] = {title: Rows(as_arrow(own)) for title, own in questions_of(known)}
@@ -35,14 +28,15 @@ def knowledge(store: Store, made: Made) -> Shows:
     return {KNOWLEDGE.name: shown}
 
 
-def contrasts(_store: Store, made: Made) -> Shows:
-    """All contrasts."""
-    return {table: {"contrasts": Rows(_rows(version))} for (table, _), version in made.items() if version.rows}
+def contrasts(store: Store, _owner: str | None) -> Shows:
+    """Return all contrasts between linkers."""
+    rows = store.read(LINKING_EFFECTS.name)
+    return {LINKING_EFFECTS.name: {"contrasts": Rows(rows)}} if rows.num_rows else {}
 
 
-def delays(_store: Store, made: Made) -> Shows:
-    """All delays, and a picture of those that are known."""
-    rows = _rows(made[FACT_DELAYS.name, ALL])
+def delays(store: Store, _owner: str | None) -> Shows:
+    """Return all delays, and a picture of those that are known."""
+    rows = store.read(FACT_DELAYS.name)
     shown: dict[str, Shown] = {"delays": Rows(rows)}
     if any(rows["days"].is_valid().to_pylist()):
         with delays_figure(rows.to_pylist()) as figure:
@@ -50,14 +44,10 @@ def delays(_store: Store, made: Made) -> Shows:
     return {FACT_DELAYS.name: shown}
 
 
-def judged(store: Store, _made: Made) -> Shows:
-    """Some answers of each kind, and whom models name."""
+def judged(store: Store, _owner: str | None) -> Shows:
+    """Return some answers of each kind, and whom models name."""
     shown: dict[str, Shown] = {f"sample/{kind}": Rows(rows, cell=120) for kind, rows in sample_by_kind(store).items()}
     if names := read_names(store):
         with names_figure(names) as figure:
             shown["whom they name, by window"] = Picture(as_markdown(figure, "whom models name by window"))
     return {JUDGED_CHANGES.name: shown}
-
-
-def _rows(version: Version) -> pa.Table:
-    return pa.concat_tables(read_files(version.paths()))

@@ -148,7 +148,6 @@ STEPS = (
 )
 _SHOWN = {
     KNOWLEDGE: "knowledge",
-    tables.DEMO_EFFECT: "contrasts",
     tables.LINKING_EFFECTS: "contrasts",
     tables.FACT_DELAYS: "delays",
     JUDGED_CHANGES: "judged",

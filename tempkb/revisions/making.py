@@ -23,7 +23,7 @@ def revisions(order: Order) -> Done:
     store, wanted = order.store, order.tables & ALL
     windows = [window_of_key(key, store.home.settings.granularity) for key in order.keys]
     if order.words.get("only_items"):
-        return Done(link_windows(store, windows), shows=lambda: _over_windows(store))
+        return Done(link_windows(store, windows))
     dump_id, is_listed = order.words.get("dump_id", ""), bool(order.words.get("only_listed"))
     plans, known, missing = plan_windows(store.home, windows, dump_id, only_listed=is_listed)
     report = build(store, plans, known, order.log, wanted=wanted, rebuild=bool(order.words.get("rebuild")))
@@ -45,7 +45,6 @@ def revisions(order: Order) -> Done:
                 {dump_id: vars(counts) for dump_id, counts in report.counts.items()},
             )
         },
-        lambda: _over_windows(store),
     )
 
 
@@ -61,8 +60,8 @@ def _notes(report: Report) -> Iterator[str]:
             yield f"window {key} was rebuilt; pages by what changed: {said} (table rebuild_changes)"
 
 
-def _over_windows(store: Store) -> Shows:
-    """Pages at the cut of each window, and edits in it."""
+def over_windows(store: Store, _owner: str | None) -> Shows:
+    """Return pictures of the pages at the cut of each window, and of the edits in it."""
     snapshots = store.lake.versions(STABLE_SNAPSHOTS.name)
     edits = {one.partition: one.rows for one in store.lake.versions(REVISION_LOG.name)}
     labels = [window_of_key(one.partition, store.home.settings.granularity).label for one in snapshots]

@@ -24,6 +24,7 @@ TASKS = (
         "revisions",
         STEPS,
         "revisions.making.revisions",
+        shown="revisions.making.over_windows",
         options=(
             Option("dump_id", "Build the windows from this dump; empty: from the earliest that reaches them."),
             Option("rebuild", "Also build windows that were built from another dump, and report what changed.", False),

@@ -9,7 +9,7 @@ from typing import Any
 from tempkb.api import open_store
 from tempkb.engine import progress
 from tempkb.engine.tasks import Done, Order, Task, bad_in_words
-from tempkb.errors import StoredDamageError, TempkbError
+from tempkb.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.failures import call_hook, in_words
 from tempkb.rooms import steps, tasks
 from tempkb.settings import at_home
@@ -136,7 +136,11 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
     hook = store.home.settings.failure_hook
     if hook and summary.failures:
         typed = shortened(visible(shlex.join(["tempkb", *sys.argv[1:]])), _MOST_TYPED)
-        call_hook(hook, {"command": typed, "home": str(store.home.path), "message": "\n".join(summary.failures)})
+        told = {"command": typed, "home": str(store.home.path), "message": "\n".join(summary.failures)}
+        try:
+            call_hook(hook, told)
+        except SettingsError as error:
+            summary.failures.append(str(error))
     return summary
 
 

@@ -23,13 +23,11 @@ def wikidata(order: Order) -> Done:
             if tally.reason
         ]
     done.notes = notes
-    if dumps:
-        done.shows = lambda: _by_relation(store, dumps[-1].dump_id)
     return done
 
 
-def _by_relation(store: Store, dump_id: str) -> Shows:
-    """The twenty properties with the most facts, and the precision of their dates."""
+def by_relation(store: Store, dump_id: str) -> Shows:
+    """Return the twenty properties with the most facts of a dump, and the precision of their dates."""
     paths = file_names(store.lake.files(FACTS.name, [dump_id]))
     with asking() as connection:
         found = connection.sql(

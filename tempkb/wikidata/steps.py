@@ -65,7 +65,16 @@ LATE = Step(
     lambda _store: {"provisional_days": PROVISIONAL_DAYS},
 )
 STEPS = (READ, LATE)
-TASKS = (Task("wikidata", STEPS, "wikidata.making.wikidata", is_skippable=True, promises="wikidata.checking"),)
+TASKS = (
+    Task(
+        "wikidata",
+        STEPS,
+        "wikidata.making.wikidata",
+        shown="wikidata.making.by_relation",
+        is_skippable=True,
+        promises="wikidata.checking",
+    ),
+)
 
 
 def bring_late_edits(store: Store, log: Log) -> Brought:
