@@ -231,20 +231,18 @@ def verdicts(address):
 
 def shown(address):
     """(asset, partition) -> rows and whether it is fresh, of all partitions that the UI shows as made."""
+    nodes = ask(address, "query { assetNodes { assetKey { path } isPartitioned } }")["assetNodes"]
     told = ask(
         address,
-        """query { assetNodes { assetKey { path } isPartitioned partitionKeys staleStatusByPartition
+        """query($keys: [AssetKeyInput!]) { assetNodes(assetKeys: $keys) {
+             assetKey { path } partitionKeys staleStatusByPartition
              latestMaterializationByPartition { metadataEntries { label ... on IntMetadataEntry { intValue } } } } }""",
+        keys=[{"path": node["assetKey"]["path"]} for node in nodes if node["isPartitioned"]],
     )["assetNodes"]
     found = {}
     for node in told:
-        parts = zip(
-            node["partitionKeys"],
-            node["latestMaterializationByPartition"],
-            node["staleStatusByPartition"],
-            strict=True,
-        )
-        for key, made, status in parts if node["isPartitioned"] else ():
+        parts = node["partitionKeys"], node["latestMaterializationByPartition"], node["staleStatusByPartition"]
+        for key, made, status in zip(*parts, strict=True):
             if made is not None:
                 rows = {one["label"]: one.get("intValue") for one in made["metadataEntries"]}["dagster/row_count"]
                 found["/".join(node["assetKey"]["path"]), key] = rows, status
