@@ -5,6 +5,7 @@ training would give other numbers. What is expected to be zero is a placebo, a c
 know; placebos of a family are judged together, by Holm.
 """
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -36,8 +37,7 @@ class Effect:
     """A contrast, and what was found of it: None where scores, or seeds and clusters for an interval, do not suffice.
 
     Attributes:
-        estimate: mean over clusters and seeds, in nats.
-        low: lower end of the 95 % interval.
+        estimate: mean over clusters and seeds, in nats; from low to high is its interval of 95 %.
         n_clusters: of two groups, of the smaller one.
         p_holm: of a placebo: adjusted for all placebos of the family.
         p_permuted_cuts: of the headline: share of all ways to call half of the models the later ones in which the
@@ -104,25 +104,21 @@ def effects(values: Mapping[str, Iterable[Value]]) -> list[Effect]:
             changed subjects and to `kept` ones of unchanged subjects; nats a token of entities born `between` the
             cuts, `later` and `earlier`.
     """
-    panels = {kind: Panel(rows) for kind, rows in values.items()}
-
-    def of(kind: str) -> Panel:
-        return panels.get(kind, Panel(()))
-
-    net = of("net")
+    of = defaultdict(lambda: Panel(()), {kind: Panel(rows) for kind, rows in values.items()})
+    net = of["net"]
     found = [
         replace(_gain("new_minus_removed", net), p_permuted_cuts=_permuted_cuts(net)),
-        _gain_of_groups("new_minus_kept", of("new"), of("kept")),
-        _gain_of_groups("born_between_minus_later", of("between"), of("later")),
-        _gain_of_groups("born_between_minus_earlier", of("between"), of("earlier")),
+        _gain_of_groups("new_minus_kept", of["new"], of["kept"]),
+        _gain_of_groups("born_between_minus_later", of["between"], of["later"]),
+        _gain_of_groups("born_between_minus_earlier", of["between"], of["earlier"]),
     ]
     placebos = [
         _untrained(net),
         _pairs_of_seeds(net),
-        _gain("permuted_answers", of("control")),
-        _gain("withheld_subjects", of("withheld")),
+        _gain("permuted_answers", of["control"]),
+        _gain("withheld_subjects", of["withheld"]),
         # A name that is read more often at the second cut is so without the subject, too.
-        _gain("withheld_subjects_added", of("withheld_added")),
+        _gain("withheld_subjects_added", of["withheld_added"]),
     ]
     adjusted = iter(holm([one.p_value for one in placebos if one.p_value is not None]))
     placebos = [one if one.p_value is None else replace(one, p_holm=next(adjusted)) for one in placebos]
@@ -158,11 +154,7 @@ def _gain_of_groups(contrast: str, one: Panel, other: Panel) -> Effect:
 
 
 def _untrained(panel: Panel) -> Effect:
-    """What untrained models prefer: whether new objects are likelier for their letters or their length.
-
-    Those of one seed are equal whatever their cut, and those of two seeds differ by luck alone, so it is the preference
-    itself that is asked for.
-    """
+    """What untrained models prefer, since those of one seed are equal whatever their cut: letters, or length."""
     found = panel.matrices(panel.seeds(None), None)
     return _crossed("untrained", found.values[0], found.n_items)
 

@@ -54,11 +54,11 @@ def main() -> None:
         home = (asked.folder or Path(temporary) / "home").resolve()
         fill(home, asked.world, asked.seeds)
         with mock.patch.dict(os.environ, {"TEMPKB_HOME": str(home)}):
-            found = {family: effects(read(open_store(), family)) for family in FAMILIES}
+            found = [(family, one) for family in FAMILIES for one in effects(read(open_store(), family))]
     titles = ("family", "contrast", *_SHOWN, "items", "clusters", "seeds", "verdict", "note")
     sys.stdout.write(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n")
     n_wrong = 0
-    for family, one in ((family, one) for family, own in found.items() for one in own):
+    for family, one in found:
         sys.stdout.write(_line(family, vars(one)) + "\n")
         n_wrong += one.verdict == "not zero" or (one.contrast == POSITIVE[0] and one.verdict != "shown")
     sys.stdout.write(f"{n_wrong} headlines and placebos are not what is expected\n")
@@ -97,13 +97,12 @@ def read(store: Store, family: Family) -> dict[str, list[Value]]:
 
     found = defaultdict(list)
     for row, key in ask(_CHANGES, DYNAMIC_TEMPLAMA, "change_scores", "fact_spells"):
-        if is_withheld(row["cluster"]):
-            found["withheld"].append((*key, row["lead"] - row["control"]))
-            if row["added"] is not None:
-                found["withheld_added"].append((*key, row["added"]))
-        else:
-            found["net"].append((*key, row["lead"] - row["control"]))
+        hidden = is_withheld(row["cluster"])
+        found["withheld" if hidden else "net"].append((*key, row["lead"] - row["control"]))
+        if not hidden:
             found["control"].append((*key, row["control"]))
+        elif row["added"] is not None:
+            found["withheld_added"].append((*key, row["added"]))
     asked = ("fact_spells", "dynamic_templama_queries", "dynamic_templama_prompts", "prompt_scores")
     for row, key in ask(_OBJECTS, DYNAMIC_TEMPLAMA, *asked):
         if not is_withheld(row["cluster"]):
