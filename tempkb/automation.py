@@ -159,8 +159,7 @@ def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
         ),
         Family.RESULT: (
             RESULTS_JOB,
-            "Compare the scores of all models: what each knows of the last window, what the tiny models show, "
-            "and what linkers show of time.",
+            "Compare the scores of all models: what each knows of the last window, and what linkers show of time.",
         ),
     }
     # What models say costs much more than scores, so it is asked for by itself.

@@ -173,7 +173,6 @@ _LONG = (
     "tempkb_tests/test_platform.py",
     "tempkb_tests/linking/test_teaching.py",
     "tempkb_tests/soak/test_kills.py",
-    "tempkb_tests/demo/models/test_effect.py",
     "tempkb_tests/test_damage.py",
     "tempkb_tests/demo/models/test_demo_models.py",
 )

@@ -22,7 +22,6 @@ from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
-from tempkb.demo.models.effect import CONTRASTS
 from tempkb.linking.answering import Answer
 from tempkb.linking.training.recipe import Recipe
 from tempkb.models.declaration import ModelRequest
@@ -39,6 +38,7 @@ from tempkb.store.tables import SIDE_TABLES
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.docs import documents
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
+from tempkb_tests.soak.contrasts import CONTRASTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -273,7 +273,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {*get_args(Status), *(template for one in TRAITS.values() for template in one.templates)}
         # Jobs and sensors, which another test compares with Dagster's.
         | set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE))
-        | {one.name for one in CONTRASTS}
+        | {*CONTRASTS}
         # Checks, a model of spaCy's, columns of views, fields of the released files.
         | {"lm_eval", "lm_eval_rows", "chunker_is_spacy", "newest_window_is_recent", "en_core_web_sm"}
         | {"known_from", "start_known_from", "end_known_from", "known_to", "most_recent_answer", "most_frequent_answer"}

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.engine.steps import Log, Look, Source, Step, Work
 from tempkb.engine.tasks import Task
 from tempkb.generations.tables import GENERATIONS
@@ -112,12 +111,6 @@ def _judged(table: Table, work: Work) -> "Iterator[pa.Table]":
 
 STEPS = (
     Step((KNOWLEDGE, KNOWS), _every(*_SCORED, *(one.table for one in _COMPARED)), make_all=_known),
-    Step(
-        (tables.DEMO_EFFECT,),
-        _every(*(name for name in _SCORED if name in _TABLES), FACT_SPELLS.name),
-        partial(_computed, "demo.models.effect_reading.demo_effect"),
-        lambda _store: {"replicates": tables.EFFECT_REPLICATES, "seed": tables.EFFECT_SEED},
-    ),
     Step(
         (tables.LINKING_EFFECTS,),
         _every(LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),

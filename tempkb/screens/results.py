@@ -1,8 +1,7 @@
 """The screens of `tempkb knows` and `tempkb results`: what models know of a window, and how sure that is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.table import Table
@@ -17,7 +16,7 @@ from tempkb.results.plots import levels_figure
 from tempkb.results.questions import Question
 from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, TABLES
+from tempkb.results.tables import ALL, LINKING_EFFECTS, TABLES
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, level_in_words, questions_of
 from tempkb.screens.answers import print_names
 from tempkb.screens.console import console, grid, print_next, say
@@ -27,7 +26,7 @@ from tempkb.screens.linking import print_effects
 from tempkb.screens.remarks import remarks
 from tempkb.statistics import Calibration
 from tempkb.store.store import Store
-from tempkb.wording import counted, rounded, rounded_p_value
+from tempkb.wording import counted, rounded
 
 _DISPENSABLE = ("knows until", "clusters", "earlier", "detectable")
 """Columns that a narrow terminal does without, in this order."""
@@ -186,46 +185,20 @@ def _calibration(found: Calibration | None) -> tuple[str, str]:
 
 
 def print_results() -> None:
-    """Print how many rows the tables of results have, and the demo effect if there is one."""
+    """Print how many rows the tables of results have, and what linkers show of time if there is something."""
     store = open_store()
     for table in TABLES:
         version = store.lake.current(table.name, ALL)
         say(f"{table.name}: {counted(version.rows if version is not None else 0, 'row')}")
-    rows = store.ask(f"FROM {DEMO_EFFECT.name} ORDER BY family, expected, benchmark, contrast", DEMO_EFFECT.name)
-    if rows:
-        console().print(grid(_EFFECT_TITLES, [_effect_cells(row) for row in rows], title="demo effect"))
-        for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
-            contrasts = dict.fromkeys(row["contrast"] for row in rows if row["note"] == note)
-            say(f"{', '.join(contrasts)}: {note}")
     effects = store.ask(f"FROM {LINKING_EFFECTS.name} ORDER BY release, setup, contrast, k", LINKING_EFFECTS.name)
     if effects:
         print_effects(effects)
     print_next('sql "FROM knowledge"', "knows", "ui")
 
 
-_EFFECT_TITLES = ("family", "benchmark", "contrast", "expected", "estimate", "clusters", "seeds", "p", "verdict")
-
-
-def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """A row of the demo effect: p-values of placebos are those after Holm's correction."""
-    estimate, low, high = (None if row[name] is None else rounded(row[name], 2) for name in ("estimate", "low", "high"))
-    p_value = row["p_value"] if row["p_holm"] is None else row["p_holm"]
-    return (
-        row["family"],
-        row["benchmark"],
-        row["contrast"],
-        row["expected"],
-        estimate if low is None else f"{estimate} [{low}, {high}]",
-        row["n_clusters"],
-        row["n_seeds"],
-        rounded_p_value(p_value),
-        row["verdict"],
-    )
-
-
 def _print_withheld(store: Store, known: Sequence[Known]) -> None:
     """Print the levels of the demo's models apart for subjects that they have read and that were withheld from them."""
-    from tempkb.demo.models.effect_reading import demo_models, withheld_clusters
+    from tempkb.demo.models.asking import demo_models, withheld_clusters
 
     readers = {one.name for one in demo_models(store) if one.cut is not None}
     own = [one for one in known if one.scores.model["model"] in readers and not one.is_factor]

@@ -55,7 +55,8 @@ def add_model(store: Store, name: str, day: date | None) -> None:
     store.write(MODELS, name, [pa.Table.from_pylist([row], MODELS.schema)], Provenance())
 
 
-def add_scores(store: Store, name: str, day: date) -> None:
+def add_scores(store: Store, name: str, day: date, luck: str = "") -> None:
+    """Write scores of a model that knows what held on a day; models of the same luck are equal but for that."""
     facts, cloze = (parquet(store.lake.files(table)) for table in ("dynamic_templama_prompts", "ecbd_prompts"))
     held = f"""
         EXISTS (FROM {parquet(store.lake.files(FACTS.name))} AS f
@@ -69,7 +70,7 @@ def add_scores(store: Store, name: str, day: date) -> None:
     ):
         rows = duckdb.sql(f"""
             SELECT prompt_id, '{name}' AS model, '{scorer}' AS scorer, 'scored' AS status,
-                   -20 - hash(prompt_id) % 1000 / 250
+                   -20 - hash(prompt_id || '{luck}') % 1000 / 250
                        + CASE WHEN any_value(variant) LIKE 'no_subject%' THEN 0 ELSE {bonus} END AS log_prob_nats,
                    2::INTEGER AS n_tokens, 8::INTEGER AS n_chars, [1, 2]::INTEGER[] AS token_ids,
                    [-1.0, -1.0]::DOUBLE[] AS token_log_probs, 0::INTEGER AS n_before, 0::INTEGER AS n_after,

@@ -84,7 +84,7 @@ def asked(compared, tmp_path, monkeypatch):
 
 
 def test_what_is_new_makes_what_reads_it_due_and_nothing_else(asked):
-    known = ["knowledge", "knows", "demo_effect"]
+    known = ["knowledge", "knows"]
     add_model(asked, "new", DAY)
     assert stale(asked) == [*known, "judged_changes"]
     make_all(asked)

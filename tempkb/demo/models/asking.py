@@ -1,13 +1,22 @@
-"""Which tiny models a person asks for. No torch here."""
+"""Which tiny models a person asks for, which a home has, and what is withheld from them. No torch here."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
+from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.demo.models.recipe import is_withheld
 from tempkb.errors import SettingsError
+from tempkb.models.known import known_models
 from tempkb.models.names import FAMILIES, Family
+from tempkb.models.tables import READY
+from tempkb.store.quoting import literal
 from tempkb.windows import parse_day
+
+if TYPE_CHECKING:
+    from tempkb.store.store import Store
 
 _UNTRAINED = "untrained"
 _NAME = re.compile(
@@ -99,3 +108,23 @@ def asked_for(families: Sequence[str], cuts: str, n_seeds: int, *, with_untraine
         raise SettingsError(f"--cuts {cuts}: found a day twice; expected each cut once")
     chosen = tuple(family for family in FAMILIES if not families or family in families)
     return Asked(chosen, tuple(sorted(days)), n_seeds, with_untrained)
+
+
+def demo_models(store: "Store") -> list[DemoModel]:
+    """Return the models of the home that `tempkb model demo` has made, by name."""
+    found = []
+    for row in known_models(store.lake):
+        model = DemoModel.named(row["model"])
+        if model is not None and row["status"] == READY and row["knows_certainly_until"] == model.cut:
+            found.append(model)
+    return found
+
+
+def withheld_clusters(store: "Store", release: str) -> list[int]:
+    """Return the subjects of a release whose articles are withheld from all models, as the results call clusters."""
+    rows = store.ask(
+        f"SELECT DISTINCT subject_id, hash(subject_id) AS cluster FROM {DYNAMIC_TEMPLAMA_QUERIES.name} "
+        f"WHERE release = {literal(release)} ORDER BY subject_id",
+        DYNAMIC_TEMPLAMA_QUERIES.name,
+    )
+    return [row["cluster"] for row in rows if is_withheld(row["subject_id"])]

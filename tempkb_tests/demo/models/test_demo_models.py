@@ -21,7 +21,7 @@ import transformers
 from tempkb.api import open_store
 from tempkb.demo import pages as demo_world
 from tempkb.demo.models import making
-from tempkb.demo.models.asking import Asked, DemoModel
+from tempkb.demo.models.asking import Asked, DemoModel, demo_models
 from tempkb.demo.models.corpus import read_corpora
 from tempkb.demo.models.lessons import Row, steps
 from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS, is_withheld
@@ -316,6 +316,33 @@ def test_who_is_stopped_while_training_leaves_nothing(home, store, sign, code):
         assert not drafts.exists()
     making.make(store, Asked(("causal",), CUTS, 3), print, SHORT)
     assert not drafts.exists()
+
+
+@pytest.mark.slow
+def test_the_command_trains_and_adds_each_model_once(home, store):
+    command = ("model", "demo", "--family", "masked")
+    said = run_tempkb(home, *command)
+    written = {path: path.stat().st_mtime_ns for path in home.glob(f"models/*/{WEIGHTS}")}
+    assert run_tempkb(home, *command).stdout == said.stdout
+    rows = {row["model"]: row for row in store.read("models").to_pylist()}
+    assert demo_models(store) == [DemoModel("masked", cut) for cut in CUTS]
+    assert list(rows) == [f"demo-masked-{cut}" for cut in CUTS]
+    for cut, row in zip(CUTS, rows.values(), strict=True):
+        assert (row["knows_certainly_until"], row["knows_possibly_until"], row["status"]) == (cut, cut, "ready")
+
+    refused = run_tempkb(home, *command, "--cuts", "2022-01-01,2023-04-01", check=False)
+    first = "demo-masked-2022-01-01"
+    assert refused.returncode == 1
+    assert f"model {first}: expected the checkpoint {home / rows[first]['checkpoint']}" in refused.stderr
+    assert f"tempkb model rm {first}" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+
+    run_tempkb(home, "model", "rm", first, "--yes")
+    run_tempkb(home, "gc")
+    assert str(Path(rows[first]["checkpoint"]).parent) == "models"
+    run_tempkb(home, *command)
+    assert store.read("models").num_rows == len(rows)
+    assert {path: path.stat().st_mtime_ns for path in written} == written
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,10 @@
-"""Cells of the screens of results: what rounds to zero has no minus, and no p-value is zero."""
-
-import pytest
+"""The screen of linking effects: what rounds to zero has no minus, and no p-value is zero."""
 
 from tempkb.screens.linking import print_effects
-from tempkb.screens.results import _effect_cells
 
 EFFECT = {
     "release": "r",
     "setup": "demo",
-    "family": "causal",
-    "benchmark": "facts",
     "contrast": "placebo",
     "k": 1,
     "expected": "zero",
@@ -17,26 +12,11 @@ EFFECT = {
     "low": -0.2,
     "high": -0.001,
     "p_value": 1e-5,
-    "p_holm": None,
     "n_clusters": 40,
     "n_seeds": 5,
     "verdict": "zero is included",
     "note": None,
 }
-
-
-@pytest.mark.parametrize(
-    ("numbers", "estimate", "p_value"),
-    [
-        ({}, "0.00 [-0.20, 0.00]", "<0.001"),
-        ({"low": None, "high": None, "p_value": None}, "0.00", ""),
-        ({"estimate": -0.3, "high": 0.25, "p_value": 0.0004, "p_holm": 0.0012}, "-0.30 [-0.20, 0.25]", "0.001"),
-        ({"estimate": None, "low": None, "high": None, "p_value": 0.0005}, None, "0.001"),
-    ],
-)
-def test_a_demo_effect_that_rounds_to_zero_has_no_minus(numbers, estimate, p_value):
-    cells = _effect_cells({**EFFECT, **numbers})
-    assert (cells[4], cells[7]) == (estimate, p_value)
 
 
 def test_an_effect_of_linkers_that_rounds_to_zero_has_no_minus(capsys):
