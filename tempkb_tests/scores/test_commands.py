@@ -156,7 +156,7 @@ def test_a_command_ends_well_whatever_is_typed_about_the_same_model_meanwhile(ho
     (tmp_path / "empty").mkdir()
     for typed, others in [
         (("model", "add", "held", str(saved("gpt2"))), {("model", "add", "held", str(tmp_path / "empty")): "no "}),
-        (("score", "held", "--limit", "5"), {("score", "held"): held, removal: held}),
+        (("score", "held", "--limit", "5"), {("score", "held"): held, removal: "'model held' is in use"}),
     ]:
         moment = tmp_path / typed[0]
         moment.mkdir()
