@@ -9,7 +9,7 @@ import dagster as dg
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.engine.steps import Step
-from tempkb.engine.tasks import NOTES, Done, Order, Picture, Rows, Shown, Task, bad_in_words, keep_verdict
+from tempkb.engine.tasks import NOTES, Done, Order, Picture, Rows, Shown, Task, bad_in_words, keep_verdicts
 from tempkb.options import Option
 from tempkb.partitions import CHAINED
 from tempkb.settings import Settings
@@ -96,9 +96,9 @@ def _report(
     """
     for note in done.notes:
         context.log.warning(note)
+    keep_verdicts(order.store, order.keys or None, done.verdicts)
     for (about, name), verdict in done.verdicts.items():
         if about in order.tables:
-            keep_verdict(order.store, order.store.tables[about], order.keys or None, name, verdict)
             yield dg.AssetCheckResult(asset_key=about, check_name=name, passed=verdict.passed, metadata=verdict.facts)
     found, shows = _by_key(order, done), {} if done.bad else done.shows()
     notes = {NOTES: list(done.notes)} if done.notes else {}

@@ -155,18 +155,17 @@ class Task:
         from tempkb.store.promises import Subject
 
         found = {place: one for place, one in done.verdicts.items() if place[0] in order.tables}
-        for (table, name), verdict in found.items():
-            keep_verdict(order.store, order.store.tables[table], order.keys or None, name, verdict)
         for promise in self.promised():
             if promise.about.name in order.tables:
                 subject = Subject(order.keys or None, done.facts.get(promise.about.name, {}))
-                found[promise.about.name, promise.name] = self.judge_and_keep(promise, order.store, subject)
+                found[promise.about.name, promise.name] = self.judge(promise, order.store, subject)
+        keep_verdicts(order.store, order.keys or None, found)
         return found
 
     def judge_and_keep(self, promise: "Promise", store: Store, subject: "Subject") -> "Verdict":
         """Judge one promise, and keep the verdict beside the versions; return it."""
         verdict = self.judge(promise, store, subject)
-        keep_verdict(store, promise.about, subject.partitions, promise.name, verdict)
+        keep_verdicts(store, subject.partitions, {(promise.about.name, promise.name): verdict})
         return verdict
 
     def run(self, order: Order, steps: Sequence[Step]) -> Done:
@@ -200,12 +199,18 @@ class Task:
         return found
 
 
-def keep_verdict(store: Store, table: Table, keys: Collection[str] | None, check: str, verdict: "Verdict") -> None:
-    """Keep a verdict beside the versions that it is about: those of some windows, dumps, ...; None for all."""
-    said = {"passed": verdict.passed, "is_warning": verdict.is_warning, "facts": dict(verdict.facts)}
-    for version in store.lake.versions(table.name):
-        if keys is None or table.owner_of(version.partition) in (None, *keys):
-            version.keep_verdict(check, said)
+def keep_verdicts(store: Store, keys: Collection[str] | None, verdicts: "Mapping[tuple[str, str], Verdict]") -> None:
+    """Keep verdicts, by table and check, beside the versions of some windows, dumps, ...; None: beside all."""
+    for name in {name for name, _ in verdicts}:
+        table = store.tables[name]
+        said = {
+            check: {"passed": one.passed, "is_warning": one.is_warning, "facts": dict(one.facts)}
+            for (about, check), one in verdicts.items()
+            if about == name
+        }
+        for version in store.lake.versions(name):
+            if keys is None or table.owner_of(version.partition) in (None, *keys):
+                version.keep_verdicts(said)
 
 
 def bad_in_words(task: Task, bad: Mapping[str, str]) -> list[str]:

@@ -170,11 +170,11 @@ class Version:
         """
         self._note(lambda held: replace(held, damage=held.fault(sums=True)))
 
-    def keep_verdict(self, name: str, verdict: Mapping[str, Any]) -> None:
-        """Note in the description what a check has found."""
-        said = json.loads(json.dumps(verdict, default=str))
-        if self.verdicts.get(name) != said:
-            self._note(lambda held: replace(held, verdicts={**held.verdicts, name: said}))
+    def keep_verdicts(self, verdicts: Mapping[str, Any]) -> None:
+        """Note in the description what checks have found, by their names."""
+        said = json.loads(json.dumps(verdicts, default=str))
+        if any(self.verdicts.get(name) != one for name, one in said.items()):
+            self._note(lambda held: replace(held, verdicts={**held.verdicts, **said}))
 
     def _note(self, noted: Callable[["Version"], "Version"]) -> None:
         root = self.folder.parents[2]

@@ -83,7 +83,7 @@ class Deaths:
         below = path.removeprefix(self._home)
         is_draft = below.startswith("lake/_staging/") and "/receipts/" not in below and "before" not in below
         # Dagster's own storage has kills of its own.
-        return not (is_draft or below.startswith(("dagster/", "tempkb.duckdb")))
+        return not (is_draft or below.startswith("dagster/"))
 
 
 def _open_half(path: Path, flags: int) -> None:

@@ -56,7 +56,7 @@ def jobs(slot: Path, server: str) -> list[Job]:
     served = {"TEMPKB_MIRROR": server, "TEMPKB_CONTACT": "soak@example.org", "TEMPKB_WIKI": "demowiki"}
     gone = (0, 1)
     return [
-        Job("build", "dumps", ("build",), "duckdb commit", "read"),
+        Job("build", "dumps", ("build",), "tempkb.duckdb", "read"),
         Job("wikidata", "pages", ("build",), "rename lake/late_edits/", "built"),
         Job("build a window", "gap", ("build",), "rename lake/mentions/"),
         Job("rebuild", "built", rebuild, "rename lake/rebuild_changes/", "rebuilt"),
@@ -86,7 +86,7 @@ def jobs(slot: Path, server: str) -> list[Job]:
         Job("rm dump", "built", ("rm", "--dump", "demowiki-20230101", "--yes", "--force"), "rename dumps/", ends=gone),
         Job("fetch", "built", ("fetch", "--no-wikidata"), "rename dumps/demowiki/", variables=mirror),
         Job("fetch from a server", "built", ("fetch", "--no-wikidata"), "rename dumps/demowiki/", variables=served),
-        Job("publish", "unpublished", ("publish",), "duckdb commit"),
+        Job("publish", "unpublished", ("publish",), "tempkb.duckdb"),
         Job("gc", "rebuilt", ("gc",), "rename lake/"),
     ]
 
