@@ -6,11 +6,14 @@ import shutil
 import pytest
 
 from tempkb.api import open_store
+from tempkb.engine.steps import Standing
+from tempkb.engine.tasks import Done, Order, Task
 from tempkb.errors import SettingsError
 from tempkb.instance import prepare_dagster
 from tempkb.linking.linkers import train_linker
 from tempkb.linking.requests import linker_request
 from tempkb.removal import of_linker, of_model, of_release, remove
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.owned import LinkError
 from tempkb.store.said import Said, change_said
 from tempkb_tests.conftest import run_tempkb
@@ -214,4 +217,16 @@ def test_dagster_is_not_used_behind_a_link(home_folder, behind, place):
     before = there()
     with pytest.raises(LinkError, match=f"{place}: found a link to"):
         prepare_dagster(store.home)
+    assert there() == before
+
+
+def test_nobody_works_behind_a_link(home_folder, behind):
+    store = open_store()
+    (home_folder / "working").mkdir(parents=True)
+    (home_folder / "working" / "mine").write_text("mine")
+    there = behind("working")
+    before = there()
+    task = Task("windows", (Standing((STABLE_SNAPSHOTS,)),), lambda _order: Done())
+    with pytest.raises(LinkError, match="working: found a link to"):
+        task.run(Order(store, ["2021-01-01"], print), ())
     assert there() == before

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tempkb.engine.steps import Log, Step, bring
 from tempkb.options import Option, Words, options_of
 from tempkb.store.locks import at_work
+from tempkb.store.owned import own
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version
@@ -177,7 +178,8 @@ class Task:
         Raises:
             LockTimeoutError: what is to be made is being removed, or another program makes it.
         """
-        with at_work(order.store.home.working, works_on(self.family, order.keys)):
+        home = order.store.home
+        with at_work(own(home.path, home.working), works_on(self.family, order.keys)):
             return self._run(order, steps)
 
     def _run(self, order: Order, steps: Sequence[Step]) -> Done:

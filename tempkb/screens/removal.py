@@ -13,6 +13,7 @@ from tempkb.removal import Removal, of_dump, of_linker, of_model, of_release, of
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.upkeep import tell_strangers
 from tempkb.store.locks import Patience, nobody_at_work
+from tempkb.store.owned import own
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
 from tempkb.windows import parse_range, window_of_key, windows_between
@@ -53,7 +54,7 @@ def remove_what(
             stack.enter_context(alone(store.home, name, Patience(LOOK)))
         named = {Family.DUMP: dump, Family.MODEL: model, Family.LINKER: linker}
         names = [name for family, key in named.items() if key for name in works_on(family, [key])]
-        stack.enter_context(nobody_at_work(store.home.working, names))
+        stack.enter_context(nobody_at_work(own(store.home.path, store.home.working), names))
         freed = remove(store, removal)
     said = f" and {counted(freed, 'byte')} of dumps" if removal.dumps else ""
     say(f"Removed {counted(len(removal.partitions), 'partition')}{said}. Their files go with: tempkb gc")
