@@ -82,7 +82,10 @@ def _checks(
 ) -> list[dg.AssetChecksDefinition]:
     return [
         check_of(
-            promise, partitions.get(task.family), keys_of(benchmarks, promise.about)[0], partial(task.judge, promise)
+            promise,
+            partitions.get(task.family),
+            keys_of(benchmarks, promise.about)[0],
+            partial(task.judge_and_keep, promise),
         )
         for task in tasks
         for promise in task.promised()

@@ -11,7 +11,9 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.checks import check_of
-from tempkb.definitions import benchmark_assets, benchmark_checks, build_definitions
+from tempkb.definitions import _checks, benchmark_assets, benchmark_checks, build_definitions
+from tempkb.engine.steps import Standing
+from tempkb.engine.tasks import Task
 from tempkb.partitions import DUMPS, partitions_of
 from tempkb.rooms import ROOMS
 from tempkb.settings import load_home
@@ -109,6 +111,22 @@ def test_a_run_over_two_of_five_windows_judges_two(five_windows, instance):
     assert found(run(instance, five_windows, promise, span=("2020-04-01", "2020-07-01"))) == [(None, False, 1)]
     (one,) = run(instance, five_windows, promise, span=("2020-04-01", "2020-07-01"))
     assert one.metadata["examples"].value == ["('2020-04-01', 11)"]
+
+
+def test_the_verdict_of_a_run_is_kept_beside_the_windows_that_it_is_about(five_windows, instance):
+    task = Task("harvests", (Standing((OF_WINDOWS,)),), promises=(oversold(OF_WINDOWS),))
+    (check,) = _checks([task], [], partitions_of(five_windows.home.settings))
+    definitions = dg.Definitions(
+        asset_checks=[check],
+        jobs=[dg.define_asset_job("job", dg.AssetSelection.checks(check))],
+        resources={"store": dg.ResourceDefinition.hardcoded_resource(five_windows)},
+    )
+    span = {"dagster/asset_partition_range_start": QUARTERS[1], "dagster/asset_partition_range_end": QUARTERS[1]}
+    job = definitions.resolve_job_def("job")
+    for tags in ({}, span):
+        assert job.execute_in_process(instance=instance, tags=tags).get_asset_check_evaluations()
+    kept = {one.partition: one.verdicts for one in five_windows.lake.versions(OF_WINDOWS.name)}
+    assert {key: said["nothing_is_oversold"]["passed"] for key, said in kept.items() if said} == {QUARTERS[1]: False}
 
 
 def test_a_fault_in_another_window_is_no_affair_of_a_run(five_windows, instance):

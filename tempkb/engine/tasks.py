@@ -164,9 +164,10 @@ class Task:
         return found
 
     def judge_and_keep(self, promise: "Promise", store: Store, subject: "Subject") -> "Verdict":
-        """Judge one promise, and keep the verdict beside the versions; return it."""
+        """Judge one promise, and keep the verdict beside the versions of a run; return it."""
         verdict = self.judge(promise, store, subject)
-        keep_verdicts(store, subject.partitions, {(promise.about.name, promise.name): verdict})
+        if subject.partitions is not None:
+            keep_verdicts(store, subject.partitions, {(promise.about.name, promise.name): verdict})
         return verdict
 
     def run(self, order: Order, steps: Sequence[Step]) -> Done:
