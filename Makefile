@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Packages are not compiled when they are installed: Python compiles what is imported, which is a small part.
 # Two marks: what users need is installed; what the tests need is, too.
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
@@ -18,11 +19,11 @@ help: ## show this list
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[linking]"
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[linking]"
 	@touch $@
 
 $(READY_DEV): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@
 
 demo: $(READY) ## write the demo world's dumps, build everything, and score tiny models
