@@ -352,14 +352,17 @@ def test_what_the_harness_gives_is_what_we_give(demo_home, saved, tmp_path):
     """It runs without a network, in another folder, and what was imported of its logs equals our own scores."""
     home = shutil.copytree(demo_home, tmp_path / "home")
     checkpoint = saved("gpt2")
-    run_tempkb(home, "score", str(checkpoint))
-    run_tempkb(home, "generate", "gpt2")
-    for name in ("demo-quarters", "demo-cloze"):
+    run_tempkb(home, "release", "dynamic-templama", "2022-01-01..2022-10-01", "--name", "quarters")
+    run_tempkb(home, "release", "ecbd", "2022-01-01..2023-01-01", "--preset", "small", "--name", "cloze")
+    of_both = ["--release", "quarters", "--release", "cloze"]
+    run_tempkb(home, "score", str(checkpoint), *of_both)
+    run_tempkb(home, "generate", "gpt2", *of_both)
+    for name in ("quarters", "cloze"):
         run_tempkb(home, "release", "export", name, str(tmp_path / "exports"), "--lm-eval")
     (tmp_path / "elsewhere").mkdir()
     # With its cache of logits, nested spans of one sentence get one another's scores.
     model = f"pretrained={checkpoint},dtype=float32,logits_cache=False"
-    asked = ["--tasks", "demo-quarters,demo-cloze", "--include_path", str(tmp_path / "exports"), "--batch_size", "64"]
+    asked = ["--tasks", "quarters,cloze", "--include_path", str(tmp_path / "exports"), "--batch_size", "64"]
     kept = ["--log_samples", "--output_path", str(tmp_path / "logs"), "--device", "cpu"]
     subprocess.run(
         [sys.executable, "-m", "lm_eval", "run", "--model", "hf", "--model_args", model, *asked, *kept],
@@ -378,7 +381,7 @@ def test_what_the_harness_gives_is_what_we_give(demo_home, saved, tmp_path):
           AND b.status = 'scored'
         """,
     )
-    assert scores["n"] > 4000
+    assert scores["n"] > 2000
     assert scores["most"] < 1e-4
     assert scores["n_chars"]
     (texts,) = query(
@@ -389,7 +392,7 @@ def test_what_the_harness_gives_is_what_we_give(demo_home, saved, tmp_path):
           AND b.status <> 'too_long' -- the harness cuts these
         """,
     )
-    assert texts["n"] > 400
+    assert texts["n"] > 200
     assert texts["n_other"] == 0
     run_tempkb(home, "results")
     known = run_tempkb(home, "knows", "--models", "far-away")
