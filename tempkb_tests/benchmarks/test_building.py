@@ -208,9 +208,7 @@ def test_an_extension_that_was_killed_is_said_finished_or_left(store):
 def test_of_a_release_that_is_whole_nothing_is_built(store):
     """Neither what it was made from nor the code is asked: it is frozen."""
     release = build(store, "good", y2022=(1,))
-    assert (
-        build_step(store, METHODS, replace(STEP, run=mock.Mock(side_effect=AssertionError)), release, print) == []
-    )
+    assert build_step(store, METHODS, replace(STEP, run=mock.Mock(side_effect=AssertionError)), release, print) == []
 
 
 def test_what_a_kill_has_left_in_a_whole_release_goes(store):
