@@ -211,18 +211,15 @@ def test_a_dump_dropped_into_the_mirror_is_built_with_no_further_hand(dropped):
 
 VERDICTS = {
     "every_revision_element_is_accounted_for": "SUCCEEDED",
-    "no_revision_at_or_after_its_cut": "SUCCEEDED",
     "winners_are_in_the_log": "SUCCEEDED",
     "redirects_are_recognised": "SUCCEEDED",
     # A warning: the newest window was built just now, and ended on 1 April 2024.
     "newest_window_is_recent": "FAILED",
-    "surfaces_stand_in_their_texts": "SUCCEEDED",
     "priors_of_a_surface_add_up": "SUCCEEDED",
     "the_index_counts_every_mention": "SUCCEEDED",
     "no_empty_window_between_others": "SUCCEEDED",
     "subjects_are_known": "SUCCEEDED",
     "statements_are_counted": "SUCCEEDED",
-    "undated_statements_contradict_as_told": "SUCCEEDED",
     "late_edits_add_up": "SUCCEEDED",
 }
 

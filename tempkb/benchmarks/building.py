@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.methods import Built, Log, Methods, Options, Step
+from tempkb.benchmarks.methods import Log, Methods, Options, Step
 from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.register import (
     alone,
@@ -46,16 +46,20 @@ def build_release(store: Store, benchmark: Benchmark, release: AnyRelease, log: 
         ContractError: a source is not built, or the rows break a promise; the release is then as it was before.
     """
     methods = benchmark.loaded()
-    return [line for step in methods.steps for line in build_step(store, methods, step, release, log).warnings]
+    return [line for step in methods.steps for line in build_step(store, methods, step, release, log)]
 
 
-def build_step(store: Store, methods: Methods, step: Step, release: AnyRelease, log: Log) -> Built:
-    """Run one step for a release, which of a whole one does nothing; it raises the errors of `build_release`."""
+def build_step(store: Store, methods: Methods, step: Step, release: AnyRelease, log: Log) -> list[str]:
+    """Run one step for a release, which of a whole one does nothing, and return warnings for people.
+
+    Raises:
+        TempkbError: as `build_release` does.
+    """
     with _whole_or_as_listed(store, release.name):
         if is_whole(store, methods, release):
-            return Built()
-        built = _run(store, step, release, log, {})
-        require(store, step.promises, release.name, fresh=built.fresh)
+            return []
+        warnings = _run(store, step, release, log, {})
+        require(store, step.promises, release.name)
         places = methods.partitions(release)
         # Only the last step: the promises of those behind an earlier one may not have been checked, although a run that
         # was killed has written their tables. In the UI the last step may run while tables of others are missing.
@@ -63,26 +67,22 @@ def build_step(store: Store, methods: Methods, step: Step, release: AnyRelease, 
             store.lake.current(table, key) for table, keys in places.items() for key in keys
         ):
             mark_built(store, release.name)
-    return built
+    return warnings
 
 
-def measure(store: Store, step: Step, release: AnyRelease, log: Log, options: Options) -> Built:
-    """Add a measurement's table to a release, and to its list if it is built."""
+def measure(store: Store, step: Step, release: AnyRelease, log: Log, options: Options) -> list[str]:
+    """Add a measurement's table to a release, and to its list if it is built; return warnings for people."""
     with _whole_or_as_listed(store, release.name):
-        built = _run(store, step, release, log, options)
+        warnings = _run(store, step, release, log, options)
         if is_built(store.home, release.name):
             mark_built(store, release.name)
-    return built
+    return warnings
 
 
-def _run(store: Store, step: Step, release: AnyRelease, log: Log, options: Options) -> Built:
-    listed = entry_if_any(store.home, release.name).versions
-    there = [one for versions in versions_of(store, step, release).values() for one in versions]
+def _run(store: Store, step: Step, release: AnyRelease, log: Log, options: Options) -> list[str]:
     with working(store, release, log, options) as work:
-        # A run that was killed may have left them, and nobody has checked them.
-        work.fresh.update(one.partition for one in there if (one.table, one.partition) not in listed)
         step.run(work)
-    return Built(work.warnings, work.fresh)
+    return work.warnings
 
 
 def is_whole(store: Store, methods: Methods, release: AnyRelease) -> bool:

@@ -1,9 +1,9 @@
 """Judges promises of releases; only those of a run. No Dagster here."""
 
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.promises import Promise, broken
+from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.register import is_registered, releases_of
-from tempkb.store.promises import Subject, Verdict
+from tempkb.store.promises import Promise, Subject, Verdict
 from tempkb.store.store import Store
 
 
@@ -14,6 +14,4 @@ def judged(benchmark: Benchmark, promise: Promise, store: Store, subject: Subjec
     if gone:
         # The step that has failed says why nothing of the release was kept; there are no rows to check.
         return Verdict(False, {"not_checked": f"not built: {', '.join(gone)}"}, is_warning=True)
-    parts = {name: sample.description for name in names if (sample := promise.sample_of(store, name))}
-    checked = {"looked_at": parts} if parts else {}
-    return promise.verdict(broken(store, promise, names), promise.is_warning or promise.may_fade, **checked)
+    return promise.verdict(broken(store, promise, names))

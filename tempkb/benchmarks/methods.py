@@ -3,7 +3,7 @@
 A release is requested (`design`), built step by step (`steps`), shown (`closing`) and exported (`files`, `card`).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,28 +11,16 @@ from tempkb.benchmarks.card import Card
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import Config
-from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import AnyRelease, Design
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Shows
+from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 
 Log = Callable[[str], None]
 Options = Mapping[str, Any]
-
-
-@dataclass
-class Built:
-    """The result of a step; the rows are in the lake.
-
-    Attributes:
-        fresh: the partitions that were just written, for promises that may fade; None for all.
-    """
-
-    warnings: Sequence[str] = ()
-    fresh: Collection[str] | None = None
 
 
 @dataclass(frozen=True)

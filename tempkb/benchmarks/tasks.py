@@ -63,10 +63,9 @@ def _make(benchmark: Benchmark, step: Step, is_measurement: bool, order: Order) 
         release = load(store.home, benchmark, name)
         with _none_half_built(order, name):
             if is_measurement:
-                built = measure(store, step, release, order.log, order.words)
+                notes += measure(store, step, release, order.log, order.words)
             else:
-                built = build_step(store, benchmark.loaded(), step, release, order.log)
-        notes += built.warnings
+                notes += build_step(store, benchmark.loaded(), step, release, order.log)
         done.add(*(version for own in versions_of(store, step, release).values() for version in own))
     done.notes = notes
     return done

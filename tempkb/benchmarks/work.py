@@ -43,7 +43,6 @@ class ReleaseWork:
         options: of a measurement; otherwise empty.
         settings: on which rows depend, besides the design.
         warnings: for people.
-        fresh: the partitions of which nobody has checked promises that may fade, what is written included.
     """
 
     store: Store
@@ -54,7 +53,6 @@ class ReleaseWork:
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    fresh: set[str] = field(default_factory=set)
     _sources: dict[Version, None] = field(default_factory=dict)
 
     def branch(self) -> "ReleaseWork":
@@ -116,7 +114,6 @@ class ReleaseWork:
             rows = pa.Table.from_pylist(rows, table.schema)
         tables = [rows] if isinstance(rows, pa.Table) else rows
         version = self.store.write(table, key, tables, self.provenance(), counted, self.folder)
-        self.fresh.add(key)
         self.log(f"{table.name} {key}: {version.rows:,} rows in {time.monotonic() - began:.1f} s")
         return version
 

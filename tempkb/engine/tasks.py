@@ -48,8 +48,6 @@ Shows = Mapping[str, Mapping[str, Shown]]
 """What the UI shows, by table and label."""
 NOTES = "notes"
 """Label of what a person should know of a run."""
-WRITTEN = "written"
-"""Label of the keys in the lake that a run has written, where they are not those of the run."""
 
 
 @dataclass(frozen=True)
@@ -189,12 +187,7 @@ class Task:
             return make(order)
         (step,), store = self.steps, order.store
         brought = bring(store, steps, step, self.keys(store) if self.keys else order.keys, order.log)
-        written = {table.name: sorted(key for name, key in brought.made if name == table.name) for table in self.makes}
-        return Done(
-            brought.versions,
-            brought.bad,
-            facts={name: {WRITTEN: keys} for name, keys in written.items()} if self.keys else {},
-        )
+        return Done(brought.versions, brought.bad)
 
     def shows(self, store: Store, owner: str | None) -> Shows:
         """Return what the UI shows of what stands, beside a sample; see `shown`."""

@@ -60,7 +60,6 @@ PROMISES = (
         "files_are_those_that_were_added",
         "The files of a model that is ready have the digests to which its name is bound.",
         MODELS,
-        tables={"models": MODELS},
         finds=_changed,
         shown=lambda row: f"{row[0]}: {row[1]}",
     ),

@@ -11,10 +11,6 @@ from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.windows import window_of_key
 
-_LATE_WINNERS = """
-    SELECT window_start, page_id, revision_id FROM snapshots
-    WHERE revision_timestamp > cut::TIMESTAMP OR (revision_timestamp = cut::TIMESTAMP AND stability_rule = 'standing')
-"""
 _UNLOGGED_WINNERS = """
     WITH built AS (SELECT unnest($starts::DATE[]) AS start, unnest($ends::DATE[]) AS stop)
     SELECT s.window_start, s.page_id, s.revision_id
@@ -90,14 +86,6 @@ def _in_words(row: tuple[Any, ...]) -> str:
 
 
 PROMISES = (
-    Promise(
-        "no_revision_at_or_after_its_cut",
-        "No chosen revision was saved at or after its cut; under TempEL's rule it may be saved exactly at the cut.",
-        STABLE_SNAPSHOTS,
-        _LATE_WINNERS,
-        {"snapshots": STABLE_SNAPSHOTS},
-        shown=_in_words,
-    ),
     Promise(
         "winners_are_in_the_log",
         "Every chosen revision is in the log, if the window in which it was saved is built.",

@@ -10,11 +10,8 @@ from tempkb.scores.selecting import wanted
 from tempkb.scores.steps import other_files
 from tempkb.scores.tables import PROMPT_SCORES, is_imported, model_of, partition_of
 from tempkb.store.memory import asking
-from tempkb.store.promises import Promise, Subject
-from tempkb.store.quoting import parquet
+from tempkb.store.promises import Promise, Subject, versions_of
 from tempkb.store.store import Store
-from tempkb.store.tables import SEPARATOR
-from tempkb.store.versions import Version
 
 # Rounding may lift the logarithm of a probability near one a little above zero.
 _ROUNDING = 1e-6
@@ -54,7 +51,6 @@ def every_answer(kind: Kind, name: str, meaning: str) -> Promise:
         name,
         meaning,
         kind.table,
-        tables={kind.table.name: kind.table},
         finds=missing,
         shown=lambda row: f"{row[0]}: {row[2]} prompts, such as {row[1]}",
     )
@@ -71,7 +67,7 @@ def of_the_models_files(kind: Kind, name: str, meaning: str) -> Promise:
 
     def of_other_files(store: Store, subject: Subject) -> Iterator[tuple[str, str, str]]:
         models = {row["model"]: row for row in _models(store, subject)}
-        for version in versions_of(kind, store, subject):
+        for version in versions_of(store, kind.table, subject):
             row = models.get(model_of(version.partition), {})
             for column in () if is_imported(version.partition) else other_files(version, row):
                 yield version.partition, column, f"{version.inputs.get(column)}, expected {row.get(column)}"
@@ -80,37 +76,13 @@ def of_the_models_files(kind: Kind, name: str, meaning: str) -> Promise:
         name,
         meaning,
         kind.table,
-        tables={kind.table.name: kind.table},
         finds=of_other_files,
         shown=lambda row: f"{row[0]}: {row[1]} is {row[2]}",
     )
 
 
-def _above_zero(store: Store, subject: Subject) -> list[tuple[Any, ...]] | None:
-    """Scores of causal and sequence-to-sequence models that are no logarithms of probabilities."""
-    paths = [
-        path
-        for version in versions_of(SCORES, store, subject)
-        if not version.partition.partition(SEPARATOR)[2].startswith("masked.")
-        for path in version.paths()
-    ]
-    if not paths:
-        return None
-    with asking() as memory:
-        return memory.execute(
-            f"SELECT model, scorer, prompt_id, log_prob_nats FROM {parquet(paths)} WHERE log_prob_nats > {_ROUNDING} "
-            f"OR list_max(token_log_probs) > {_ROUNDING} LIMIT 100"
-        ).fetchall()
-
-
 def _models(store: Store, subject: Subject) -> list[dict[str, Any]]:
     return [row for row in known_models(store.lake) if row["family"] and subject.has(row["model"])]
-
-
-def versions_of(kind: Kind, store: Store, subject: Subject) -> list[Version]:
-    """Return the answers of the models that a check is about."""
-    keys = [key for key in store.lake.partitions(kind.table.name) if subject.has(model_of(key))]
-    return store.lake.versions(kind.table.name, keys)
 
 
 PROMISES = (
@@ -128,8 +100,10 @@ PROMISES = (
         "log_probabilities_are_not_above_zero",
         "The log-probabilities of causal and sequence-to-sequence models are at most zero.",
         PROMPT_SCORES,
-        tables={"prompt_scores": PROMPT_SCORES},
-        finds=_above_zero,
+        f"""
+        SELECT model, scorer, prompt_id, log_prob_nats FROM prompt_scores WHERE NOT starts_with(scorer, 'masked.')
+        AND (log_prob_nats > {_ROUNDING} OR list_max(token_log_probs) > {_ROUNDING}) LIMIT 100
+        """,
         shown=lambda row: f"{row[0]}, {row[1]}, prompt {row[2]}: {row[3]}",
     ),
 )

@@ -54,22 +54,18 @@ def view_files(
     name: str,
     paths: Sequence[Path],
     schema: "pa.Schema | None" = None,
-    narrowed: str = "",
 ) -> None:
     """Make a view over Parquet files, replacing one of that name; without files, an empty table with `schema`.
 
     Args:
         schema: of the empty table that replaces missing files.
-        narrowed: SQL that selects from `rows`, the rows of the files; empty: all of them.
     """
     connection.unregister(name)
     connection.execute(f"DROP VIEW IF EXISTS {identifier(name)}")
     if not paths and schema is not None:
         connection.register(name, schema.empty_table())
         return
-    rows = f"FROM {parquet(paths)}"
-    shown = f"WITH rows AS ({rows}) {narrowed}" if narrowed else rows
-    connection.execute(f"CREATE TEMP VIEW {identifier(name)} AS {shown}")
+    connection.execute(f"CREATE TEMP VIEW {identifier(name)} AS FROM {parquet(paths)}")
 
 
 def declared_rows(paths: Sequence[Path], table: Table) -> list[dict[str, Any]]:

@@ -1,15 +1,12 @@
 """Promises of tables to one another: queries over the lake that return the rows which break them."""
 
-import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
-from tempkb.store.memory import asking, in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
@@ -17,7 +14,7 @@ from tempkb.windows import window_of_key
 
 _EXAMPLES = 5
 # Queries that found nothing in this process. The path of a file names its version, and so its content.
-_UNBROKEN: set[tuple[Callable[[duckdb.DuckDBPyConnection], None] | None, bytes]] = set()
+_UNBROKEN: set[tuple[str | Path, ...]] = set()
 
 
 @dataclass(frozen=True)
@@ -62,8 +59,8 @@ class Promise:
     Attributes:
         name: also the name of the asset check.
         about: table with which the check is shown.
-        query: SQL that returns the rows that break it.
-        tables: by the names that the query uses.
+        query: SQL that returns the rows that break it, over this table and others, each by its name.
+        others: the other tables.
         finds: replaces the query if SQL cannot express the promise.
         shown: returns a row that breaks it in words.
     """
@@ -72,7 +69,7 @@ class Promise:
     meaning: str
     about: Table
     query: str = ""
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    others: tuple[Table, ...] = ()
     is_warning: bool = False
     finds: Finder | None = None
     shown: Callable[[tuple[Any, ...]], str] = str
@@ -80,19 +77,12 @@ class Promise:
     def judged(self, store: Store, subject: Subject) -> Verdict:
         """Check the promise; the metadata has the number of rows that break it, and some of them."""
         rows = self.broken(store, subject)
-        if rows is None:
-            return Verdict(True, {"compared": 0}, self.is_warning)
-        return self.verdict(rows, self.is_warning)
+        return Verdict(True, {"compared": 0}, self.is_warning) if rows is None else self.verdict(rows)
 
-    def verdict(self, rows: Sequence[tuple[Any, ...]], is_warning: bool, **seen: Any) -> Verdict:
-        """Return the result that follows from the rows that break the promise.
-
-        Args:
-            is_warning: is a breach only a warning?
-            seen: further metadata for people, by name.
-        """
+    def verdict(self, rows: Sequence[tuple[Any, ...]]) -> Verdict:
+        """Return the result that follows from the rows that break the promise."""
         examples = [self.shown(row) for row in rows[:_EXAMPLES]] or ["none"]
-        return Verdict(not rows, {"broken": len(rows), "examples": examples, **seen}, is_warning)
+        return Verdict(not rows, {"broken": len(rows), "examples": examples}, self.is_warning)
 
     def broken(self, store: Store, subject: Subject) -> list[tuple[Any, ...]] | None:
         """Return the rows that break the promise; None if there is nothing to compare.
@@ -104,10 +94,16 @@ class Promise:
             return None if found is None else list(found)
 
         def versions(table: Table) -> list[Version]:
-            is_all = subject.partitions is None or table.partitioned_by != self.about.partitioned_by
-            return [one for one in store.lake.versions(table.name) if is_all or subject.has(one.partition)]
+            is_like = table.partitioned_by == self.about.partitioned_by
+            return versions_of(store, table, subject if is_like else Subject())
 
-        return broken(store, self.query, self.tables, versions)
+        return broken(store, self.query, (self.about, *self.others), versions)
+
+
+def versions_of(store: Store, table: Table, subject: Subject) -> list[Version]:
+    """Return the versions of a table that a check is about."""
+    found = store.lake.versions(table.name)
+    return [one for one in found if subject.has(table.owner_of(one.partition) or one.partition)]
 
 
 def no_empty_window_between(table: Table) -> Promise:
@@ -137,12 +133,7 @@ def _empty_between(table: str, store: Store, subject: Subject) -> Iterator[tuple
 
 
 def broken(
-    store: Store,
-    query: str,
-    tables: Mapping[str, Table],
-    versions: Callable[[Table], Sequence[Version]] | None = None,
-    prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
-    narrowed: Mapping[str, str] | None = None,
+    store: Store, query: str, tables: Iterable[Table], versions: Callable[[Table], Sequence[Version]] | None = None
 ) -> list[tuple[Any, ...]]:
     """Return the rows that break a promise; none if a table does not exist yet.
 
@@ -150,32 +141,18 @@ def broken(
     query that found nothing is not repeated in the same process of the same versions.
 
     Args:
-        query: SQL that returns the broken rows.
-        tables: by the names that the query uses.
+        query: SQL over the tables, each by its name, that returns the broken rows.
         versions: those of a table that are checked; None: all current ones.
-        narrowed: SQL that selects from `rows`, all rows of a table, those that the query sees; by the names that the
-            query uses.
     """
     chosen = versions or (lambda table: store.lake.versions(table.name))
-    files = {name: [path for one in chosen(table) for path in one.paths()] for name, table in tables.items()}
-    if not all(files.values()):
+    files = {table.name: [path for one in chosen(table) for path in one.paths()] for table in tables}
+    known: tuple[str | Path, ...] = (query, *(path for paths in files.values() for path in paths))
+    if known in _UNBROKEN or not all(files.values()):
         return []
-    known = prepare, _digest(query, narrowed or {}, files)
-    if known in _UNBROKEN:
-        return []
-    # Functions would be shared by all users of the process's one DuckDB.
-    with asking() if prepare is None else in_memory() as connection:
-        if prepare is not None:
-            prepare(connection)
+    with asking() as connection:
         for name, paths in files.items():
-            view_files(connection, name, paths, narrowed=(narrowed or {}).get(name, ""))
+            view_files(connection, name, paths)
         rows = connection.execute(query).fetchall()
     if not rows:
         _UNBROKEN.add(known)
     return rows
-
-
-def _digest(query: str, narrowed: Mapping[str, str], files: Mapping[str, Sequence[Path]]) -> bytes:
-    """Return a hash of a query and of the files that it reads; the lake has verified their checksums."""
-    read = {name: [str(path) for path in paths] for name, paths in files.items()}
-    return hashlib.sha256(repr((query, sorted(narrowed.items()), read)).encode()).digest()

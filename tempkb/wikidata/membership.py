@@ -29,11 +29,8 @@ POSSIBLE_TO = "least(coalesce(valid_to, dump_date), dump_date)"
 """SQL: the first day on which it can no longer hold, as far as the dump knows."""
 CERTAIN_FROM = f"CASE WHEN start_kind = 'novalue' THEN {MIN_DAY} ELSE coalesce(certain_from, {MAX_DAY}) END"
 """SQL: the latest day on which it may begin; the largest day if the start is not known."""
-CERTAIN_TO = f"CASE WHEN end_kind = 'novalue' THEN dump_date ELSE least(coalesce(certain_to, {MIN_DAY}), dump_date) END"
-"""SQL: the earliest day on which it may have ended; the smallest day if the end is not known."""
 
 
-def true_within(start: str, end: str, *, certainly: bool = False) -> str:
-    """Return the SQL condition that a row of `facts` holds on some day of [start, end), two SQL expressions."""
-    since, until = (CERTAIN_FROM, CERTAIN_TO) if certainly else (POSSIBLE_FROM, POSSIBLE_TO)
-    return f"({since} < {end} AND {until} > {start} AND {start} < dump_date)"
+def true_within(start: str, end: str) -> str:
+    """Return the SQL condition that a row of `facts` may hold on some day of [start, end), two SQL expressions."""
+    return f"({POSSIBLE_FROM} < {end} AND {POSSIBLE_TO} > {start} AND {start} < dump_date)"

@@ -129,7 +129,6 @@ def test_what_was_left_out_is_read_after_the_rows_with_which_it_is_counted(work)
 
     version = work.write(ROWS, f"mine.{CUT}", rows(), left_out)
     assert exclusions(version) == [("no example", 1, ""), ("odd", 3, "1")]
-    assert work.fresh == {f"mine.{CUT}"}
 
 
 def test_who_reads_a_built_release_takes_what_it_lists(store):

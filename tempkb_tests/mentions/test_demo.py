@@ -96,6 +96,14 @@ def test_each_revision_is_cleaned_once(read):
         assert (row["n_words"], row["n_chars"]) == (len(row["text"].split()), len(row["text"]))
 
 
+def test_every_surface_stands_in_its_text(read):
+    texts = {(row["page_id"], row["revision_id"]): row["text"] for row in read("page_texts").to_pylist()}
+    links = read("page_links").to_pylist()
+    assert len(links) > 1000
+    for row in links:
+        assert texts[row["page_id"], row["revision_id"]][row["start_char"] : row["end_char"]] == row["surface"]
+
+
 def test_every_mention_agrees_with_the_worlds_own_truth(read, world):
     """An independent reading: of each mention the target is the article that bears the title, through today's redirects."""
     checked = 0

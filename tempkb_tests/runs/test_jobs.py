@@ -23,7 +23,7 @@ def table(name):
 
 
 FIRST, SECOND = table("first"), table("second")
-EVEN = Promise("numbers_are_even", "Numbers are even.", SECOND, "FROM rows WHERE n % 2 <> 0", {"rows": SECOND})
+EVEN = Promise("numbers_are_even", "Numbers are even.", SECOND, f"FROM {SECOND.name} WHERE n % 2 <> 0")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.dynamic_templama.building import build_changes, count_tokens
 from tempkb.benchmarks.dynamic_templama.card import changes_in_words
-from tempkb.benchmarks.dynamic_templama.checking import OF_CHANGES
+from tempkb.benchmarks.dynamic_templama.checking import UPDATES_ARE_WHOLE
 from tempkb.benchmarks.dynamic_templama.reading import PROMPTING
 from tempkb.benchmarks.dynamic_templama.tables import (
     ANSWER_TOKENS,
@@ -128,7 +128,7 @@ _CHANGES_STEP = Step(
         ),
     ),
     build_changes,
-    OF_CHANGES,
+    (UPDATES_ARE_WHOLE,),
     _shows_of_changes,
 )
 _PROMPTS_STEP = prompts_step(_TABLES, (DYNAMIC_TEMPLAMA_CHANGES,))

@@ -112,6 +112,11 @@ ECBD_ENTITIES = table_of_releases(
     ),
 )
 
+_MENTION_IS_THERE = Rule(
+    "mention_is_there",
+    "the sentence has the mention at its offsets",
+    "substring(sentence, mention_start_char + 1, mention_end_char - mention_start_char) <> mention",
+)
 ECBD_SENTENCES = table_of_releases(
     name="ecbd_sentences",
     meaning="The sentences of a release, each of which mentions its entity once, with their noun phrases.",
@@ -140,11 +145,7 @@ ECBD_SENTENCES = table_of_releases(
     ),
     key=("page_id", "sentence_start_char"),
     rules=(
-        Rule(
-            "mention_is_there",
-            "the sentence has the mention at its offsets",
-            "substring(sentence, mention_start_char + 1, mention_end_char - mention_start_char) <> mention",
-        ),
+        _MENTION_IS_THERE,
         Rule(
             "as_long_as_its_span",
             "the offsets of a sentence fit its length",
@@ -213,6 +214,13 @@ ECBD_CLOZE = Table(
             "the sentence has the answer at its offsets",
             "substring(sentence, span_start_char + 1, span_end_char - span_start_char) <> answer",
         ),
+        Rule(
+            "mask_is_in_place",
+            "the masked sentence with the answer in place of the mask is the sentence",
+            "replace(masked_sentence, '<extra_id_0>', answer) <> sentence OR "
+            "substring(sentence, 1, span_start_char) <> split_part(masked_sentence, '<extra_id_0>', 1)",
+        ),
+        _MENTION_IS_THERE,
         Rule(
             "apart",
             "span and mention do not overlap",

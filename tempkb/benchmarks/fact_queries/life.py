@@ -7,15 +7,13 @@ from functools import partial
 
 from tempkb.benchmarks.fact_queries.asking import shown_of_queries
 from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
-from tempkb.benchmarks.fact_queries.checking import PROMISES, promises_of_queries
+from tempkb.benchmarks.fact_queries.checking import EVERY_STATEMENT_EXISTS, every_answer_asked, no_subject_in_two_splits
 from tempkb.benchmarks.fact_queries.design import Design, make_design
 from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts
-from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import Closing, Grid, Made, Options, Step, Versions
-from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.benchmarks.work import ReleaseWork
@@ -75,7 +73,7 @@ def spells_step(benchmark: str) -> Step:
             Made(FACT_RELEASES, (FACT_SPELLS,)),
         ),
         build_spells,
-        PROMISES,
+        (EVERY_STATEMENT_EXISTS,),
         _shows_of_spells,
     )
 
@@ -87,13 +85,12 @@ def queries_step(table: Table) -> Step:
         return {table.name: shown_of_queries(versions[table.name])}
 
     made = Made(table, (FACT_SPELLS, FACT_SUBJECTS))
-    return Step(table.name, (made,), partial(build_queries, table), promises_of_queries(table), shows)
+    return Step(table.name, (made,), partial(build_queries, table), (no_subject_in_two_splits(table),), shows)
 
 
 def prompts_step(
     tables: Tables,
     sources: tuple[Table, ...],
-    promises: tuple[Promise, ...] = (),
     further: Callable[[ReleaseWork], None] = lambda _work: None,
 ) -> Step:
     """Return the step that writes the prompts of every window of a release, which is its last one.
@@ -114,7 +111,7 @@ def prompts_step(
         prompts.name,
         (Made(prompts, (tables.queries, FACT_SPELLS, FACT_SUBJECTS, *sources)),),
         build,
-        (*promises_of_prompts(tables.queries, prompts), *promises),
+        (every_answer_asked(tables.queries, prompts),),
         shows_of_prompts(prompts),
     )
 

@@ -68,9 +68,6 @@ def write_release(work: ReleaseWork) -> None:
         for cut in release.added:
             builder.write_extension(cut)
     builder.write_release()
-    if release.made_from:
-        # Its rows are those of another release, with whose texts they were checked; these may be others by now.
-        work.fresh.clear()
 
 
 class _Builder:

@@ -186,15 +186,6 @@ def _none_of(names: Sequence[str]) -> str:
     return " AND ".join(f"NOT drops_{name}" for name in names) or "true"
 
 
-def define_distance(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add the SQL function `distance`: the normalised edit distance of two strings, in code points."""
-
-    def distance(left: pa.ChunkedArray, right: pa.ChunkedArray) -> pa.Array:
-        return pa.array(normalised_distances(left.to_pylist(), right.to_pylist()), pa.float64())
-
-    connection.create_function("distance", distance, ["VARCHAR", "VARCHAR"], "DOUBLE", type=PythonUDFType.ARROW)
-
-
 def _define_title_distance(connection: duckdb.DuckDBPyConnection) -> None:
     """Add the SQL function `title_distance` of a surface and a title, computed in C++ over whole columns."""
 

