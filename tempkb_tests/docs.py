@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.options import options_of
 from tempkb.record import IDENTITY, OF_WIKIDATA
 from tempkb.room import Room
 from tempkb.rooms import ROOMS, TABLES
@@ -50,7 +51,7 @@ def settings() -> str:
     """Return a table of all settings: default, allowed values, meaning."""
     defaults = _defaults()
     lines = ["| setting | default | allowed values | meaning |", "|---|---|---|---|"]
-    for name, field in Settings.model_fields.items():
+    for name, field in options_of(Settings).items():
         default = field.default_in_words or f"`{_shown(getattr(defaults, name))}`"
         lines.append(_row(f"`{name}`", default, field.allowed, field.meaning))
     home = ", ".join(f"`{name}`" for name in IDENTITY)

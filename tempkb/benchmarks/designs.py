@@ -1,43 +1,49 @@
-"""Checks values of designs of releases, and reads values that people type. Pure."""
+"""What the designs of releases have in common: they are made of a preset and changes, and kept as JSON. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, get_type_hints
 
-from tempkb.errors import DesignError
+import msgspec
+
+from tempkb.errors import DesignError, SettingsError
+from tempkb.options import options_of, read_all
+
+Preset = Mapping[str, Any]
 
 
-def refuse_values(design: object, choices: Mapping[str, Sequence[str]], least: Mapping[str, int]) -> None:
-    """Refuse a design with a value that is not one of its choices, or is too small.
+@dataclass(frozen=True)
+class Parts:
+    """A design; of its fields a person may change those that are options."""
 
-    Args:
-        choices: field -> allowed words.
-        least: field -> smallest allowed number.
+    def to_json(self) -> dict[str, Any]:
+        """Return the design as plain values, for files and for the release's row."""
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return a design from the values that `to_json` wrote."""
+        kinds = get_type_hints(cls, include_extras=True)
+        return cls(**{name: msgspec.convert(value, kinds.get(name, Any)) for name, value in values.items()})
+
+
+_Design = TypeVar("_Design", bound=Parts)
+
+
+def designed(
+    design: type[_Design], presets: Mapping[str, Preset], preset: str, changes: Mapping[str, str] | None, **given: Any
+) -> _Design:
+    """Return a design of a preset, changes as people type them, and the parts that are given.
 
     Raises:
-        DesignError: a value is not allowed; the message names the field, the value and what is expected.
+        DesignError: an unknown preset or part, or a value that it cannot have.
     """
-    for name, known in choices.items():
-        if getattr(design, name) not in known:
-            raise DesignError(f"{name}: found {getattr(design, name)!r}; expected {', '.join(known)}")
-    for name, number in least.items():
-        if getattr(design, name) < number:
-            raise DesignError(f"{name}: found {getattr(design, name)}; expected {number} or more")
-
-
-def read_value(name: str, text: str, like: object) -> object:
-    """Return the value of a design's field from the text that a person typed.
-
-    Args:
-        like: a value of the same type: a truth value, numbers with commas, a number or a word.
-
-    Raises:
-        DesignError: the text is of another type.
-    """
+    if preset not in presets:
+        raise DesignError(f"preset {preset!r}: no such preset; known: {', '.join(presets)}")
     try:
-        if isinstance(like, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if isinstance(like, tuple):
-            return tuple(float(part) for part in text.split(","))
-        return type(like)(text)  # type: ignore[call-arg]  # a number or a word
-    except (ValueError, KeyError):
-        shown = ",".join(map(str, like)) if isinstance(like, tuple) else like
-        raise DesignError(f"{name}: found {text!r}; expected a value like {shown}") from None
+        changed = read_all("", options_of(design), changes or {}, "part of a design")
+    except SettingsError as error:
+        raise DesignError(str(error)) from None
+    # Values are checked together: templates in German need a language that another change sets.
+    return design(**{**presets[preset], **given, **changed})

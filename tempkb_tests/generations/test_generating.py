@@ -28,7 +28,7 @@ DECODERS = [
 
 
 def generate(store, name, **words):
-    return {one.name: one for one in ask_model(SAID, store, BENCHMARKS, name, SAID.request_of(words), quiet)}
+    return {one.name: one for one in ask_model(SAID, store, BENCHMARKS, name, SAID.request.of(words), quiet)}
 
 
 def questions(store, variants=("undated",)):
