@@ -142,31 +142,26 @@ class Settings:
         "",
         "Sent to servers of dumps with every request, as Wikimedia asks.",
         allowed="your e-mail address or web page, which servers of dumps require",
-        default_in_words="none",
     )
     bandwidth: Annotated[float, Meta(ge=0)] = option(
         0.0,
-        "The largest rate of all downloads together.",
-        allowed="megabytes per second that downloads may take; 0 for no limit",
+        "The largest rate of all downloads together, in megabytes per second; 0 for no limit.",
         default_in_words="no limit",
     )
     keep_dumps: NotNegative = option(
         0,
-        "How many dumps of the wiki, and how many of Wikidata, the automation keeps; commands remove none.",
-        allowed="how many dumps to keep; 0 for all",
+        "How many dumps of the wiki, and how many of Wikidata, the automation keeps, 0 for all; commands remove none.",
         default_in_words="all",
     )
     wikidata_days: Annotated[int, Meta(ge=0, le=36600)] = option(
         90,
-        "How many days newer a Wikidata dump must be than the last one that was read.",
-        allowed="a number of days from 0 to 36600, after which a newer dump of Wikidata is read; 0 for never",
+        "How many days newer a Wikidata dump must be than the last one that was read; 0 if no newer one is to be read.",
     )
     automation: bool = option(False, "Whether sensors and the schedule are switched on as soon as the daemon runs.")
     failure_hook: str = option(
         "",
         "A program that is started for each failed run or command, with the failure as JSON on its standard input.",
         allowed="a program to call when a run or command fails; empty for none",
-        default_in_words="none",
     )
     duckdb_max_rows: NotNegative = option(
         1_000_000, "Tables with more rows are views over the lake in the DuckDB file."
@@ -181,7 +176,6 @@ class Settings:
     ] = option(
         (),
         "Language models that `tempkb model add` adds; a folder is named from the home.",
-        default_in_words="none",
     )
     strict: bool = option(False, "Whether a damaged file is an error; by default its complete pages are used.")
 

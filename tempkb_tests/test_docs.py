@@ -36,7 +36,7 @@ from tempkb.scores.requests import ScoreRequest
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.docs import documents
+from tempkb_tests.docs import DESIGNS, documents
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.soak.contrasts import CONTRASTS
 
@@ -263,6 +263,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | set(options_of(Settings))
         | {"lake_partition", "page_props", "published", "declared"}
         | {one.name for one in (*fields(Design), *fields(FactDesign), *fields(ClozeDesign))}
+        | {word for design in DESIGNS.values() for one in options_of(design).values() for word in get_args(one.kind)}
         | {one.name for one in (*VIEWS, *ROOMS, *fields(Recipe))}
         | set(CLOZE_PRESETS)
         | {variant for one in BENCHMARKS if one.prompting for variant in one.prompting.variants}

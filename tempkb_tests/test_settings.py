@@ -68,7 +68,7 @@ def test_the_homes_toml_is_read_and_variables_win_over_it(home_folder, monkeypat
         (
             "TEMPKB_WIKIDATA_DAYS",
             "9999999",
-            "wikidata_days: found '9999999'; expected a number of days from 0 to 36600",
+            "wikidata_days: found '9999999'; expected a whole number from 0 to 36,600",
         ),
         ("TEMPKB_STRICT", "perhaps", "strict: found 'perhaps'; expected true or false"),
         ("TEMPKB_WIKI", "Simple Wiki", "wiki: found 'Simple Wiki'; expected a database name"),

@@ -70,6 +70,7 @@ class Design(Parts):
         None,
         "Day since which an entity must be an article to be new at the first snapshot; `none` for one interval before "
         "it (not in table 3, but in the code).",
+        default_in_words="none",
     )
     seed: int = option(13, "The seed of all random choices.")
     max_shortfall: Share = option(0.05, "Largest share by which an extension may fall short of the frozen plan.")
