@@ -134,7 +134,7 @@ def allowed(kind: Any) -> str:
     limits = next((one for one in notes if isinstance(one, Meta)), Meta())
     least = "" if limits.ge is None else f" from {limits.ge:,}"
     most = " on" if limits.le is None and least else "" if limits.le is None else f" to {limits.le:,}"
-    return limits.description or _KINDS[base] + least + most
+    return _KINDS[base] + least + most
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from msgspec import Meta
 
 from tempkb.errors import SettingsError
 from tempkb.models.declaration import model_lines
-from tempkb.options import Form, InOrder, NotNegative, Words, in_order, nearest, option, options_of, read_all
+from tempkb.options import Form, InOrder, NotNegative, Words, as_word, in_order, nearest, option, options_of, read_all
 from tempkb.record import (
     IDENTITY,
     OF_WIKIDATA,
@@ -417,7 +417,7 @@ def _may_be_home(path: Path, values: Mapping[str, Any]) -> bool:
 
 def _other_home(path: Path, recorded: Settings, key: str, wanted: Any) -> str:
     values = {"wiki": recorded.wiki} | tomllib.loads(f"{key} = {toml(wanted)}")
-    name = f"{recorded.wiki or 'wiki'}-{_shown(wanted)}" if key != "wiki" else _shown(wanted)
+    name = f"{recorded.wiki or 'wiki'}-{as_word(wanted)}" if key != "wiki" else as_word(wanted)
     return free_home(path, re.sub(r"[^\w.,-]+", "-", name), values)
 
 
@@ -431,8 +431,7 @@ def load_home(**overrides: Any) -> Home:
         SettingsError: a value is not allowed, a name is unknown, or the home
             was made with another value.
     """
-    _refuse_unknown_variables()
-    path = home_path()
+    variables, path = _of_variables(), home_path()
     if _UNREADABLE.search(str(path)):
         raise SettingsError(
             f"TEMPKB_HOME: {str(path)!r} contains * ? \\ = or a control character, which DuckDB does not "
@@ -444,7 +443,7 @@ def load_home(**overrides: Any) -> Home:
         said = _of_file(path / "tempkb.toml")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path / 'tempkb.toml'}: not valid TOML ({error})") from None
-    settings = Settings.of(said | _of_variables() | overrides, _SET_IT)
+    settings = Settings.of(said | variables | overrides, _SET_IT)
     chosen = settings.wiki if "wiki" in settings.chosen else None
     return Home(path, _with_record(path, settings), chosen)
 
@@ -462,16 +461,12 @@ def _with_record(path: Path, settings: Settings) -> Settings:
         # An empty list of languages means the wiki's own, which the record has.
         if key in settings.chosen and wanted != has and (key, wanted) != ("languages", ()):
             raise SettingsError(
-                f"{key}: home {path} was made with {_shown(has)}, but the settings have {_shown(wanted)}. "
+                f"{key}: home {path} was made with {as_word(has)}, but the settings have {as_word(wanted)}. "
                 f"A home keeps its values; for the other value use another folder: "
                 f"TEMPKB_HOME={_other_home(path, recorded, key, wanted)} "
-                f"TEMPKB_{key.upper()}={shlex.quote(_shown(wanted))} tempkb build ..."
+                f"TEMPKB_{key.upper()}={shlex.quote(as_word(wanted))} tempkb build ..."
             )
     return settings.changed(**{key: getattr(recorded, key) for key in held})
-
-
-def _shown(value: object) -> str:
-    return ",".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
 
 
 def _of_file(path: Path) -> dict[str, Any]:
@@ -479,12 +474,9 @@ def _of_file(path: Path) -> dict[str, Any]:
 
 
 def _of_variables() -> dict[str, str]:
-    named = {name: f"TEMPKB_{name.upper()}" for name in options_of(Settings)}
-    return {name: os.environ[variable] for name, variable in named.items() if variable in os.environ}
-
-
-def _refuse_unknown_variables() -> None:
-    known = {f"TEMPKB_{name.upper()}" for name in options_of(Settings)} | _OTHER_VARIABLES
-    for name in sorted(os.environ):
-        if name.startswith("TEMPKB_") and name not in known:
-            raise SettingsError(f"{name}: no such setting{nearest(name, sorted(known))}")
+    names = {f"TEMPKB_{name.upper()}": name for name in options_of(Settings)}
+    known = sorted(names.keys() | _OTHER_VARIABLES)
+    there = sorted(name for name in os.environ if name.startswith("TEMPKB_"))
+    if odd := [name for name in there if name not in known]:
+        raise SettingsError(f"{odd[0]}: no such setting{nearest(odd[0], known)}")
+    return {names[name]: os.environ[name] for name in there if name in names}

@@ -1,6 +1,5 @@
 """What people ask of results: which window, compared with which earlier period, of which models. No DuckDB here."""
 
-import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated
@@ -10,7 +9,7 @@ from msgspec import Meta
 
 from tempkb.errors import SettingsError
 from tempkb.generations.naming import NAMES
-from tempkb.options import Count, Form, InOrder, Request, one_of, option
+from tempkb.options import Count, Form, InOrder, Request, one_of, option, read_as
 from tempkb.windows import Days, parse_range
 
 LAST = "last"
@@ -23,11 +22,7 @@ Period = tuple[date, date]
 
 def _earlier(word: str) -> Period | int:
     """Read a number of years, or a period."""
-    if re.fullmatch(r"[1-9]\d?", word):
-        return int(word)
-    if ".." not in word:
-        raise SettingsError(f"--earlier {word}: expected a number of years from 1 to 99, or two days A..B")
-    return parse_range(word)
+    return parse_range(word) if ".." in word else int(read_as(Annotated[int, Meta(ge=1, le=99)], word))
 
 
 @dataclass(frozen=True)
@@ -35,14 +30,16 @@ class KnowledgeRequest(Request):
     """Of what the knowledge of models is asked."""
 
     command = "knows"
-    window: Annotated[Period | None, Form(lambda word: None if word == LAST else parse_range(word), "")] = option(
+    window: Annotated[
+        Period | None, Form(lambda word: None if word == LAST else parse_range(word), "last, or two days A..B")
+    ] = option(
         None,
         "What happened from A to the day before B; windows of a release that lie only partly in these days do not "
         "count. last: in the last window of each release.",
         default_in_words=LAST,
         metavar="last|A..B",
     )
-    earlier: Annotated[Period | int, Form(_earlier, "")] = option(
+    earlier: Annotated[Period | int, Form(_earlier, "a number of years from 1 to 99, or two days A..B")] = option(
         YEARS_BEFORE,
         "With what the window is compared: the same days so many years before (where nothing can be compared with "
         "these, the first period of the same length with which it can), or another period.",

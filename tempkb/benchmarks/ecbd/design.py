@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tempkb.benchmarks.designs import Parts, Preset, designed
+from tempkb.benchmarks import designs
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.ecbd.spans import Limits
 from tempkb.errors import DesignError
@@ -21,7 +21,7 @@ _Limit = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
 @dataclass(frozen=True)
-class Design(Parts):
+class Design(designs.Design):
     """A release's design.
 
     Attributes:
@@ -130,14 +130,14 @@ class Design(Parts):
         return self.first, self.end, self.cut
 
 
-_PAPER: Preset = {
+_PAPER: designs.Preset = {
     "origin_granularity": Granularity.YEAR,
     "risky_aliases": "keep",
     "max_spans_per_window": 2_000,
     "strict_answers": False,
     "balance_kinds": False,
 }
-PRESETS: Mapping[str, Preset] = {
+PRESETS: Mapping[str, designs.Preset] = {
     "tempkb": {},
     # The final paper, and its earlier version with spans on either side of the mention.
     "paper": _PAPER,
@@ -179,4 +179,4 @@ def make_design(
         given["popular"] = int(popular)
     elif popular:
         given |= {"popular": 0, "popular_pages": read_page_ids(Path(popular))}
-    return designed(Design, PRESETS, preset, changes, **given)
+    return Design.of(PRESETS, preset, changes, **given)

@@ -5,4 +5,4 @@ from tempkb.benchmarks.ecbd.design import Design
 
 Release = releases.Release[Design]
 
-read_entry = releases.reader(Design.from_json)
+read_entry = releases.reader(Design)

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from tempkb.benchmarks.designs import Parts, Preset, designed
+from tempkb.benchmarks import designs
 from tempkb.benchmarks.fact_queries.templates import Template, number_templates, read_templates, template_set
 from tempkb.errors import DesignError
 from tempkb.options import AtLeastOne, Share, listed, option
@@ -19,7 +19,7 @@ ANY_RELATION = "*"
 
 
 @dataclass(frozen=True)
-class Design(Parts):
+class Design(designs.Design):
     """A release's design.
 
     Attributes:
@@ -153,7 +153,7 @@ class Design(Parts):
         return self.first, self.end
 
 
-_PAPER: Preset = {
+_PAPER: designs.Preset = {
     "ranks": "all",
     "close_at_death": False,
     "max_open_years": "none",
@@ -162,7 +162,7 @@ _PAPER: Preset = {
     "rules": "paper",
     "changes": "released",
 }
-PRESETS: Mapping[str, Mapping[str, Preset]] = {
+PRESETS: Mapping[str, Mapping[str, designs.Preset]] = {
     TEMPLAMA: {"tempkb": {}, "paper": _PAPER, "small": {"max_subjects": 50}},
     DYNAMIC: {
         "tempkb": {},
@@ -202,7 +202,7 @@ def make_design(
         "end": end,
         "templates": tuple(one for name in tuple(templates) or (_TEMPLATES[benchmark],) for one in _templates(name)),
     }
-    return designed(Design, PRESETS[benchmark], preset, changes, **given)
+    return Design.of(PRESETS[benchmark], preset, changes, **given)
 
 
 def _templates(name: str) -> tuple[Template, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Annotated, Literal
 
-from tempkb.benchmarks.designs import Parts, Preset, designed
+from tempkb.benchmarks import designs
 from tempkb.errors import DesignError
 from tempkb.options import AtLeastOne, Form, Share, option, read_as
 from tempkb.windows import Granularity, window_of, windows_between
@@ -32,7 +32,7 @@ def _of_subsets(word: str) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True)
-class Design(Parts):
+class Design(designs.Design):
     """A release's design, with the names of table 3 in the paper (appendix A.4) where it has them.
 
     Attributes:
@@ -114,7 +114,7 @@ class Design(Parts):
         return self.snapshots[0], self.snapshots[-1]
 
 
-PRESETS: Mapping[str, Preset] = {
+PRESETS: Mapping[str, designs.Preset] = {
     # Appendix A.4 and the released configuration, whose upper bound of the prior is 1 and not 0.5 as printed.
     "paper": {"rules": "paper", "max_men_prior": 1.0},
     "tempkb": {},
@@ -140,7 +140,7 @@ def make_design(preset: str, snapshots: Iterable[date], changes: Mapping[str, st
     Raises:
         DesignError: an unknown preset or hyperparameter, or a value that it cannot have.
     """
-    return designed(Design, PRESETS, preset, changes, snapshots=tuple(sorted(set(snapshots))))
+    return Design.of(PRESETS, preset, changes, snapshots=tuple(sorted(set(snapshots))))
 
 
 def read_snapshots(text: str) -> list[date]:
