@@ -79,11 +79,7 @@ class Settings:
         allowed="namespace numbers, such as 0 or 0,1, or the word all",
     )
     granularity: Granularity = option(Granularity.QUARTER, "How long a window is.")
-    first_window: date = option(
-        date(2001, 1, 1),
-        "The day on which the first window begins.",
-        allowed="a day on which a window begins, such as 2001-01-01",
-    )
+    first_window: date = option(date(2001, 1, 1), "The day on which the first window begins.")
     lookback_days: Annotated[int, Meta(ge=1, le=3660)] = option(
         30, "How many days before the cut are compared to find the most stable text."
     )
@@ -94,9 +90,8 @@ class Settings:
     )
     dropped_sections: Literal["standard"] | Annotated[tuple[str, ...], _headings] = option(
         "standard",
-        "Sections that are left out of the readable texts; `standard` means references, literature, external links "
-        "and the like.",
-        allowed="the word standard, or headings of sections to leave out, such as references,see also",
+        "Sections that are left out of the readable texts, by their headings, such as references,see also; `standard` "
+        "means references, literature, external links and the like.",
     )
     pages: Annotated[str, Meta(pattern=r"^(all|1/[1-9]\d*|list-[0-9a-f]{16})\Z")] = option(
         "all",
@@ -134,14 +129,11 @@ class Settings:
     )
     mirror: str = option(
         "",
-        "Where new dumps are looked for.",
-        allowed="a folder, or an address such as https://dumps.wikimedia.org; empty for the home's own folder",
+        "Where new dumps are looked for: a folder, or an address such as https://dumps.wikimedia.org.",
         default_in_words="the home's own folder",
     )
     contact: str = option(
-        "",
-        "Sent to servers of dumps with every request, as Wikimedia asks.",
-        allowed="your e-mail address or web page, which servers of dumps require",
+        "", "Your e-mail address or web page, sent to servers of dumps with every request, as Wikimedia asks."
     )
     bandwidth: Annotated[float, Meta(ge=0)] = option(
         0.0,
@@ -159,9 +151,7 @@ class Settings:
     )
     automation: bool = option(False, "Whether sensors and the schedule are switched on as soon as the daemon runs.")
     failure_hook: str = option(
-        "",
-        "A program that is started for each failed run or command, with the failure as JSON on its standard input.",
-        allowed="a program to call when a run or command fails; empty for none",
+        "", "A program that is started for each failed run or command, with the failure as JSON on its standard input."
     )
     duckdb_max_rows: NotNegative = option(
         1_000_000, "Tables with more rows are views over the lake in the DuckDB file."
@@ -173,10 +163,7 @@ class Settings:
             "tables [models.NAME] of tempkb.toml with a line checkpoint and, if need be, revision, family and "
             "knows_until",
         ),
-    ] = option(
-        (),
-        "Language models that `tempkb model add` adds; a folder is named from the home.",
-    )
+    ] = option((), "Language models that `tempkb model add` adds; a folder is named from the home.")
     strict: bool = option(False, "Whether a damaged file is an error; by default its complete pages are used.")
 
     chosen: frozenset[str] = frozenset()
@@ -193,7 +180,7 @@ class Settings:
             if "first_window" in values and window_of(made.first_window, made.granularity).start != made.first_window:
                 raise SettingsError(
                     f"first_window: found {values['first_window']!r} (no {made.granularity} begins on that day); "
-                    f"expected {options_of(cls)['first_window'].allowed}"
+                    "expected a day on which a window begins, such as 2001-01-01"
                 )
         except SettingsError as error:
             raise SettingsError(f"{error}{why}") from None

@@ -1,7 +1,7 @@
 """What is declared of a request holds for the command that asks, the run that does it and the words that are kept."""
 
 import shlex
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal
 
@@ -18,7 +18,9 @@ from tempkb.options import ODD, Count, InOrder, Share, allowed, one_of, options_
 from tempkb.planning.declaration import Request as BuildRequest
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.scores.requests import ScoreRequest
+from tempkb.settings import Settings
 from tempkb.windows import Granularity
+from tempkb_tests.docs import DESIGNS
 
 # The command, its arguments, the step of a run, and words that say something of each option.
 SCORES = {
@@ -142,6 +144,19 @@ def test_every_option_of_a_request_is_a_field_of_its_run():
 def test_a_word_that_is_not_allowed_is_named_with_what_is(words, told):
     with pytest.raises(SettingsError, match=told):
         ScoreRequest.of(words)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [Settings, *DESIGNS.values(), ScoreRequest, LinkRequest, TrainRequest, ModelRequest, KnowledgeRequest],
+    ids=lambda one: f"{one.__module__}.{one.__name__}",
+)
+def test_every_default_is_a_value_that_may_be_typed_and_every_option_has_a_meaning(declared):
+    for one in options_of(declared).values():
+        word = "" if one.default in (MISSING, None) else one.write(one.default)
+        assert not word or read_as(one.kind, word) == one.default, one.name
+        assert one.meaning.endswith("."), one.name
+        assert one.allowed, one.name
 
 
 @pytest.mark.parametrize(

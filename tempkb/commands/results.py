@@ -134,9 +134,7 @@ def _given_beside(*expected: str) -> list[str]:
 
 
 @click.command()
-@click.option(
-    "--release", "releases", multiple=True, metavar="NAME", help="Only this release; may be repeated. By default all."
-)
+@options(KnowledgeRequest, "releases")
 @click.option(
     "--k",
     type=int,
