@@ -252,8 +252,8 @@ class Request:
     @property
     def words(self) -> Words:
         """The words that make the request; what is as by default is left out."""
-        values = {one: getattr(self, one.name) for one in options_of(type(self)).values()}
-        return {one.name: one.write(value) for one, value in values.items() if value != one.default}
+        values = ((one, getattr(self, one.name)) for one in options_of(type(self)).values())
+        return {one.name: one.write(value) for one, value in values if value != one.default}
 
     @classmethod
     def typed(cls, words: Words, *arguments: str) -> str:
@@ -263,13 +263,10 @@ class Request:
             arguments: those of the command that are no options.
         """
         parts = [*cls.command.split(), *arguments]
-        for name, one in options_of(cls).items():
-            if name in words:
-                given = words[name].split(",") if one.many else [words[name]]
-                is_flag = isinstance(one.default, bool)
-                parts += (
-                    [one.typed_as] if is_flag else [part for word in given for part in (one.typed_as, word.strip())]
-                )
+        for one in (one for name, one in options_of(cls).items() if name in words):
+            given = words[one.name].split(",") if one.many else [words[one.name]]
+            for word in given:
+                parts += [one.typed_as] if isinstance(one.default, bool) else [one.typed_as, word.strip()]
         return f"tempkb {shlex.join(parts)}"
 
 
@@ -292,7 +289,5 @@ def _read_parts(kinds: Sequence[Any], value: Any) -> tuple[Any, ...]:
     """Read what has commas between it: each once, or so many as there are types."""
     words = value.split(",") if isinstance(value, str) else value if isinstance(value, (tuple, list)) else [value]
     if kinds[-1] is ...:
-        return tuple(
-            dict.fromkeys(read_as(kinds[0], word) for word in words if not isinstance(word, str) or word.strip())
-        )
+        return tuple(dict.fromkeys(read_as(kinds[0], word) for word in words if str(word).strip()))
     return tuple(read_as(kind, word) for kind, word in zip(kinds, words, strict=True))
