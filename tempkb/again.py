@@ -77,4 +77,4 @@ def _of_answers(home: Home, table: str, partition: str) -> str:
     model = model_of(partition)
     (kind,) = (one for one in ANSWERS if one.table.name == table)
     asked = getattr(readable_said(home.checkpoints, model), kind.noted)
-    return " && ".join(kind.command_of(model, words) for words in asked) or f"tempkb {kind.command} {model}"
+    return " && ".join(kind.command_of(model, words) for words in asked) or f"tempkb {kind.request.command} {model}"

@@ -23,6 +23,9 @@ from tempkb.screens.failure import end, leave, prepare_streams
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _DEMO_WORLD = (7, 627, 12)  # seed, pages, quarters
+_WIKIDATA = click.option(
+    "--wikidata/--no-wikidata", default=True, show_default=True, help="Include Wikidata's entities."
+)
 
 
 class _Tempkb(click.Group):
@@ -239,7 +242,7 @@ def rm(windows: str, release: str, dump: str, model: str, linker: str, force: bo
 
 
 @main.command()
-@click.option("--wikidata/--no-wikidata", default=True, show_default=True, help="Include Wikidata's entities.")
+@_WIKIDATA
 def plan(wikidata: bool) -> None:
     """Show which windows are missing, and what they cost.
 
@@ -258,7 +261,7 @@ def plan(wikidata: bool) -> None:
 
 
 @main.command()
-@click.option("--wikidata/--no-wikidata", default=True, show_default=True, help="Include Wikidata's entities.")
+@_WIKIDATA
 def fetch(wikidata: bool) -> None:
     """Download and verify the dumps that are missing.
 
@@ -428,18 +431,8 @@ def release() -> None:
     """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
 
 
-main.add_command(model)
-main.add_command(score)
-main.add_command(generate)
-main.add_command(scores)
-main.add_command(linker)
-main.add_command(link)
-main.add_command(index)
-main.add_command(linking)
-main.add_command(knows)
-main.add_command(answers)
-main.add_command(late)
-main.add_command(results)
+for _command in (model, score, generate, scores, linker, link, index, linking, knows, answers, late, results):
+    main.add_command(_command)
 
 
 def run() -> NoReturn:

@@ -6,22 +6,22 @@ lookback, stability rule and pages are written to `home.toml`, and later runs wi
 values are refused. The first pass over Wikidata adds which items, names and classes are kept.
 """
 
-import difflib
 import os
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from tempkb import values
+from msgspec import Meta
+
 from tempkb.errors import SettingsError
 from tempkb.models.declaration import model_lines
-from tempkb.options import Option, Problem, option, options_of, read_all
+from tempkb.options import Form, InOrder, NotNegative, Words, as_word, in_order, nearest, option, options_of, read_all
 from tempkb.record import (
     IDENTITY,
     OF_WIKIDATA,
@@ -42,222 +42,153 @@ _OWN_FILES = ("home.toml", "tempkb.toml", "tempkb.duckdb", "dagster.lock")
 # DuckDB reads * and ? as patterns (and ? in the name of a database as the start of options), \ as /, and a folder
 # `a=b` as a column of the files below it. A `[` can be quoted: store/quoting.py.
 _UNREADABLE = re.compile(r"[*?\\=\x00-\x1f\x7f]")
+_WIKI = r"[a-z][a-z0-9_]*"
+_SET_IT = ". Set it as a TEMPKB_ variable or in tempkb.toml of the home."
 # A command in a message: the text before it, variables with values in the shell's quoting, and our name.
 _TYPED = re.compile(
     r"""(?:(?<=: )|(?<=; )|(?<=&& ))(?:TEMPKB_[A-Z_]+=(?:'[^']*'|"[^"]*"|[^\s'"])+ )*tempkb (?=[a-z])"""
 )
 
 
-class InvalidSettingsError(ValueError):
-    """Values of settings that are not allowed, or names of settings that do not exist."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__(", ".join(one.name for one in problems))
-        self.problems = problems
+def is_wiki_name(name: str) -> bool:
+    """Can a home hold a wiki with this database name? It becomes part of names of files and partitions."""
+    return re.fullmatch(_WIKI, name) is not None
 
 
-def _setting(default: Any, read: Callable[[Any], Any], allowed: str, meaning: str, default_in_words: str = "") -> Any:
-    return option(default, read, meaning, allowed=allowed, default_in_words=default_in_words)
+def _headings(found: Iterable[str]) -> tuple[str, ...]:
+    return in_order(one.lower() for one in found)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Settings:
-    """All settings; each field is `TEMPKB_<FIELD>` or a line of `tempkb.toml`.
-
-    It has the interface of a pydantic model without its start-up time, which alone would be longer than a query.
-
-    Args:
-        chosen: values that a user set, as words or as values of the field's type.
+    """All settings; each is `TEMPKB_<NAME>` or a line of `tempkb.toml`.
 
     Attributes:
-        model_fields: all settings by name, in the order in which they are documented.
-        model_fields_set: names of the settings that were set; the others have their default.
-
-    Raises:
-        InvalidSettingsError: names every value that is not allowed and every unknown name.
+        chosen: names of those that a user set.
     """
 
-    model_fields: ClassVar[Mapping[str, Option]]
-
-    wiki: str | None = _setting(
+    wiki: Annotated[str, Meta(pattern=rf"^{_WIKI}\Z")] | None = option(
         None,
-        values.wiki,
-        "a database name, such as simplewiki",
         "The wiki that the home holds.",
-        "from the dump",
+        allowed="a database name, such as simplewiki",
+        default_in_words="from the dump",
     )
-    namespaces: tuple[int, ...] | Literal["all"] = _setting(
+    namespaces: Literal["all"] | InOrder[int] = option(
         (0,),
-        values.namespaces,
-        "namespace numbers, such as 0 or 0,1, or the word all",
         "The namespaces whose pages are in the snapshots.",
+        allowed="namespace numbers, such as 0 or 0,1, or the word all",
     )
-    granularity: Granularity = _setting(
-        Granularity.QUARTER,
-        Granularity,
-        "week, month, quarter or year",
-        "How long a window is.",
+    granularity: Granularity = option(Granularity.QUARTER, "How long a window is.")
+    first_window: date = option(date(2001, 1, 1), "The day on which the first window begins.")
+    lookback_days: Annotated[int, Meta(ge=1, le=3660)] = option(
+        30, "How many days before the cut are compared to find the most stable text."
     )
-    first_window: date = _setting(
-        date(2001, 1, 1),
-        values.day,
-        "a day on which a window begins, such as 2001-01-01",
-        "The day on which the first window begins.",
-    )
-    lookback_days: int = _setting(
-        30,
-        values.whole(1, 3660),
-        "a number of days from 1 to 3660",
-        "How many days before the cut are compared to find the most stable text.",
-    )
-    stability_rule: Literal["standing", "tempel"] = _setting(
+    stability_rule: Literal["standing", "tempel"] = option(
         "standing",
-        values.one_of("standing", "tempel"),
-        "standing or tempel",
-        "How the text of a page is chosen at a cut: `standing` is our rule, "
-        "`tempel` is that of TempEL's released code.",
+        "How the text of a page is chosen at a cut: `standing` is our rule, `tempel` is that of TempEL's released "
+        "code.",
     )
-    dropped_sections: tuple[str, ...] | Literal["standard"] = _setting(
+    dropped_sections: Literal["standard"] | Annotated[tuple[str, ...], _headings] = option(
         "standard",
-        values.headings,
-        "the word standard, or headings of sections to leave out, such as references,see also",
-        "Sections that are left out of the readable texts; `standard` means "
-        "references, literature, external links and the like.",
+        "Sections that are left out of the readable texts, by their headings, such as references,see also; `standard` "
+        "means references, literature, external links and the like.",
     )
-    pages: str = _setting(
+    pages: Annotated[str, Meta(pattern=r"^(all|1/[1-9]\d*|list-[0-9a-f]{16})\Z")] = option(
         "all",
-        values.matching(r"all|1/[1-9]\d*|list-[0-9a-f]{16}"),
-        "all, or 1/100 for a page in a hundred; a list of pages by `tempkb build --pages FILE` only",
         "The pages that the home holds; `--sample` and `--pages` of `tempkb build` set it.",
+        allowed="all, or 1/100 for a page in a hundred; a list of pages by `tempkb build --pages FILE` only",
     )
-    languages: tuple[str, ...] = _setting(
+    languages: tuple[Annotated[str, Meta(pattern=r"^[a-z]{2,}(-[a-z0-9]+)*\Z")], ...] = option(
         (),
-        values.words(r"[a-z]{2,}(-[a-z0-9]+)*", "not all of them are codes of languages"),
-        "codes of languages, such as en,de; empty for the wiki's own",
         "The languages of names and aliases that are kept from Wikidata.",
-        "the wiki's",
+        allowed="codes of languages, such as en,de; empty for the wiki's own",
+        default_in_words="the wiki's",
     )
-    wikidata_items: Literal["linked", "all"] = _setting(
-        "linked",
-        values.one_of("linked", "all"),
-        "linked or all",
-        "The items that are kept from Wikidata: those with a page in the wiki, or all.",
+    wikidata_items: Literal["linked", "all"] = option(
+        "linked", "The items that are kept from Wikidata: those with a page in the wiki, or all."
     )
-    classes: tuple[str, ...] = _setting(
+    classes: tuple[Annotated[str, Meta(pattern=r"^Q[1-9]\d*\Z")], ...] = option(
         ("Q5", "Q4167410", "Q13406463", "Q4167836"),
-        values.words(r"Q[1-9]\d*", "not all of them are items"),
-        "items of classes, such as Q5,Q4167410",
-        "The classes that `entity_classes` lists for the items below them; the default is humans, "
-        "disambiguation pages, lists and categories.",
+        "The classes that `entity_classes` lists for the items below them; the default is humans, disambiguation "
+        "pages, lists and categories.",
+        allowed="items of classes, such as Q5,Q4167410",
     )
-    engine: Literal["local", "ray"] = _setting(
-        "local",
-        values.one_of("local", "ray"),
-        "local or ray",
-        "Where files are read and cleaned: on this machine, or on [several machines with Ray](scaling.md).",
+    engine: Literal["local", "ray"] = option(
+        "local", "Where files are read and cleaned: on this machine, or on [several machines with Ray](scaling.md)."
     )
-    ray_address: str = _setting(
+    ray_address: Annotated[str, Meta(pattern=r"^(auto|(ray://)?[^\s/:]+:\d+)?\Z")] = option(
         "",
-        values.matching(r"(auto|(ray://)?[^\s/:]+:\d+)?"),
-        "auto, host:port or ray://host:port; empty starts Ray on this machine",
         "The address of the Ray cluster.",
-        "this machine",
+        allowed="auto, host:port or ray://host:port; empty starts Ray on this machine",
+        default_in_words="this machine",
     )
-    workers: int = _setting(
+    workers: Annotated[int, Meta(ge=1, le=1024)] = option(
         os.cpu_count() or 1,
-        values.whole(1, 1024),
-        "1 to 1024",
         "How many processes read files, on all machines together.",
-        "all cores",
+        default_in_words="all cores",
     )
-    mirror: str = _setting(
+    mirror: str = option(
         "",
-        values.text,
-        "a folder, or an address such as https://dumps.wikimedia.org; empty for the home's own folder",
-        "Where new dumps are looked for.",
-        "the home's own folder",
+        "Where new dumps are looked for: a folder, or an address such as https://dumps.wikimedia.org.",
+        default_in_words="the home's own folder",
     )
-    contact: str = _setting(
-        "",
-        values.text,
-        "your e-mail address or web page, which servers of dumps require",
-        "Sent to servers of dumps with every request, as Wikimedia asks.",
-        "none",
+    contact: str = option(
+        "", "Your e-mail address or web page, sent to servers of dumps with every request, as Wikimedia asks."
     )
-    bandwidth: float = _setting(
+    bandwidth: Annotated[float, Meta(ge=0)] = option(
         0.0,
-        values.not_negative,
-        "megabytes per second that downloads may take; 0 for no limit",
-        "The largest rate of all downloads together.",
-        "no limit",
+        "The largest rate of all downloads together, in megabytes per second; 0 for no limit.",
+        default_in_words="no limit",
     )
-    keep_dumps: int = _setting(
+    keep_dumps: NotNegative = option(
         0,
-        values.whole(0),
-        "how many dumps to keep; 0 for all",
-        "How many dumps of the wiki, and how many of Wikidata, the automation keeps; commands remove none.",
-        "all",
+        "How many dumps of the wiki, and how many of Wikidata, the automation keeps, 0 for all; commands remove none.",
+        default_in_words="all",
     )
-    wikidata_days: int = _setting(
+    wikidata_days: Annotated[int, Meta(ge=0, le=36600)] = option(
         90,
-        values.whole(0, 36600),
-        "a number of days from 0 to 36600, after which a newer dump of Wikidata is read; 0 for never",
-        "How many days newer a Wikidata dump must be than the last one that was read.",
+        "How many days newer a Wikidata dump must be than the last one that was read; 0 if no newer one is to be read.",
     )
-    automation: bool = _setting(
-        False,
-        values.truth,
-        "true or false",
-        "Whether sensors and the schedule are switched on as soon as the daemon runs.",
+    automation: bool = option(False, "Whether sensors and the schedule are switched on as soon as the daemon runs.")
+    failure_hook: str = option(
+        "", "A program that is started for each failed run or command, with the failure as JSON on its standard input."
     )
-    failure_hook: str = _setting(
-        "",
-        values.text,
-        "a program to call when a run or command fails; empty for none",
-        "A program that is started for each failed run or command, with the failure as JSON on its standard input.",
-        "none",
+    duckdb_max_rows: NotNegative = option(
+        1_000_000, "Tables with more rows are views over the lake in the DuckDB file."
     )
-    duckdb_max_rows: int = _setting(
-        1_000_000,
-        values.whole(0),
-        "a number of rows, 0 or more",
-        "Tables with more rows are views over the lake in the DuckDB file.",
-    )
-    models: tuple[tuple[str, Mapping[str, str]], ...] = _setting(
-        (),
-        model_lines,
-        "tables [models.NAME] of tempkb.toml with a line checkpoint and, if need be, revision, family and knows_until",
-        "Language models that `tempkb model add` adds; a folder is named from the home.",
-        "none",
-    )
-    strict: bool = _setting(
-        False,
-        values.truth,
-        "true or false",
-        "Whether a damaged file is an error; by default its complete pages are used.",
-    )
+    models: Annotated[
+        tuple[tuple[str, Words], ...],
+        Form(
+            model_lines,
+            "tables [models.NAME] of tempkb.toml with a line checkpoint and, if need be, revision, family and "
+            "knows_until",
+        ),
+    ] = option((), "Language models that `tempkb model add` adds; a folder is named from the home.")
+    strict: bool = option(False, "Whether a damaged file is an error; by default its complete pages are used.")
 
-    model_fields_set: frozenset[str] = frozenset()
+    chosen: frozenset[str] = frozenset()
 
-    def __init__(self, **chosen: Any) -> None:
-        read, problems = read_all(self.model_fields, chosen)
-        granularity, first = read.get("granularity", self.granularity), read.get("first_window")
-        if first and "granularity" not in problems and window_of(first, granularity).start != first:
-            found = chosen["first_window"]
-            problems["first_window"] = Problem("first_window", found, f"no {granularity} begins on that day")
-        if problems:
-            raise InvalidSettingsError(list(problems.values()))
-        self.__dict__.update(read, model_fields_set=frozenset(read))
+    @classmethod
+    def of(cls, values: Mapping[str, Any], why: str = "") -> "Settings":
+        """Return the settings that a user set, as words or as TOML has them.
 
-    def model_copy(self, update: Mapping[str, Any]) -> "Settings":
+        Raises:
+            SettingsError: names every value that is not allowed and every unknown name, and `why`.
+        """
+        try:
+            made = cls(**read_all("", options_of(cls), values, "setting"), chosen=frozenset(values))
+            if "first_window" in values and window_of(made.first_window, made.granularity).start != made.first_window:
+                raise SettingsError(
+                    f"first_window: found {values['first_window']!r} (no {made.granularity} begins on that day); "
+                    "expected a day on which a window begins, such as 2001-01-01"
+                )
+        except SettingsError as error:
+            raise SettingsError(f"{error}{why}") from None
+        return made
+
+    def changed(self, **values: Any) -> "Settings":
         """Return a copy with other values, which are not checked and count as set."""
-        copied = object.__new__(Settings)
-        names = self.model_fields_set | update.keys()
-        copied.__dict__.update(self.__dict__, **update, model_fields_set=names)
-        return copied
-
-
-Settings.model_fields = options_of(Settings)
+        return replace(self, **values, chosen=self.chosen | values.keys())
 
 
 @dataclass(frozen=True)
@@ -354,12 +285,9 @@ class Home:
             SettingsError: the home already holds another wiki, or no home can hold one of that name.
         """
         self.refuse_other(wiki)
-        try:
-            # A record with a name that is not allowed could never be read again.
-            Settings(wiki=wiki)
-        except InvalidSettingsError as error:
-            raise SettingsError(_in_words(error)) from None
-        settings = self.settings.model_copy(update={"wiki": wiki})
+        # A record with a name that is not allowed could never be read again.
+        Settings.of({"wiki": wiki}, _SET_IT)
+        settings = self.settings.changed(wiki=wiki)
         if not (self.path / "home.toml").exists():
             self.path.mkdir(parents=True, exist_ok=True)
             write_record(self.path, {key: getattr(settings, key) for key in IDENTITY})
@@ -476,7 +404,7 @@ def _may_be_home(path: Path, values: Mapping[str, Any]) -> bool:
 
 def _other_home(path: Path, recorded: Settings, key: str, wanted: Any) -> str:
     values = {"wiki": recorded.wiki} | tomllib.loads(f"{key} = {toml(wanted)}")
-    name = f"{recorded.wiki or 'wiki'}-{_shown(wanted)}" if key != "wiki" else _shown(wanted)
+    name = f"{recorded.wiki or 'wiki'}-{as_word(wanted)}" if key != "wiki" else as_word(wanted)
     return free_home(path, re.sub(r"[^\w.,-]+", "-", name), values)
 
 
@@ -490,8 +418,7 @@ def load_home(**overrides: Any) -> Home:
         SettingsError: a value is not allowed, a name is unknown, or the home
             was made with another value.
     """
-    _refuse_unknown_variables()
-    path = home_path()
+    variables, path = _of_variables(), home_path()
     if _UNREADABLE.search(str(path)):
         raise SettingsError(
             f"TEMPKB_HOME: {str(path)!r} contains * ? \\ = or a control character, which DuckDB does not "
@@ -500,12 +427,11 @@ def load_home(**overrides: Any) -> Home:
     if path.exists() and not path.is_dir():
         raise SettingsError(f"TEMPKB_HOME: {path} is a file; expected a folder, or the path of a new one")
     try:
-        settings = Settings(**_of_file(path / "tempkb.toml") | _of_variables() | overrides)
-    except InvalidSettingsError as error:
-        raise SettingsError(_in_words(error)) from None
+        said = _of_file(path / "tempkb.toml")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path / 'tempkb.toml'}: not valid TOML ({error})") from None
-    chosen = settings.wiki if "wiki" in settings.model_fields_set else None
+    settings = Settings.of(said | variables | overrides, _SET_IT)
+    chosen = settings.wiki if "wiki" in settings.chosen else None
     return Home(path, _with_record(path, settings), chosen)
 
 
@@ -514,25 +440,20 @@ def _with_record(path: Path, settings: Settings) -> Settings:
     if not held:
         return settings
     try:
-        recorded = Settings(**held)
-    except InvalidSettingsError as error:
-        found = "; ".join(f"{problem.name} = {problem.found!r}" for problem in error.problems)
-        raise damaged_record(path, found) from None
+        recorded = Settings.of(held)
+    except SettingsError as error:
+        raise damaged_record(path, str(error)) from None
     for key in held:
         wanted, has = getattr(settings, key), getattr(recorded, key)
         # An empty list of languages means the wiki's own, which the record has.
-        if key in settings.model_fields_set and wanted != has and (key, wanted) != ("languages", ()):
+        if key in settings.chosen and wanted != has and (key, wanted) != ("languages", ()):
             raise SettingsError(
-                f"{key}: home {path} was made with {_shown(has)}, but the settings have {_shown(wanted)}. "
+                f"{key}: home {path} was made with {as_word(has)}, but the settings have {as_word(wanted)}. "
                 f"A home keeps its values; for the other value use another folder: "
                 f"TEMPKB_HOME={_other_home(path, recorded, key, wanted)} "
-                f"TEMPKB_{key.upper()}={shlex.quote(_shown(wanted))} tempkb build ..."
+                f"TEMPKB_{key.upper()}={shlex.quote(as_word(wanted))} tempkb build ..."
             )
-    return settings.model_copy(update={key: getattr(recorded, key) for key in held})
-
-
-def _shown(value: object) -> str:
-    return ",".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
+    return settings.changed(**{key: getattr(recorded, key) for key in held})
 
 
 def _of_file(path: Path) -> dict[str, Any]:
@@ -540,29 +461,9 @@ def _of_file(path: Path) -> dict[str, Any]:
 
 
 def _of_variables() -> dict[str, str]:
-    named = {name: f"TEMPKB_{name.upper()}" for name in Settings.model_fields}
-    return {name: os.environ[variable] for name, variable in named.items() if variable in os.environ}
-
-
-def _in_words(error: InvalidSettingsError) -> str:
-    lines = []
-    for problem in error.problems:
-        if problem.is_unknown:
-            lines.append(f"{problem.name}: no such setting{_nearest(problem.name, list(Settings.model_fields))}")
-            continue
-        why = f" ({problem.why})" if problem.why else ""
-        allowed = Settings.model_fields[problem.name].allowed
-        lines.append(f"{problem.name}: found {problem.found!r}{why}; allowed: {allowed}")
-    return "; ".join(lines) + ". Set it as a TEMPKB_ variable or in tempkb.toml of the home."
-
-
-def _refuse_unknown_variables() -> None:
-    known = {f"TEMPKB_{name.upper()}" for name in Settings.model_fields} | _OTHER_VARIABLES
-    for name in sorted(os.environ):
-        if name.startswith("TEMPKB_") and name not in known:
-            raise SettingsError(f"{name}: no such setting{_nearest(name, sorted(known))}")
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
+    names = {f"TEMPKB_{name.upper()}": name for name in options_of(Settings)}
+    known = sorted(names.keys() | _OTHER_VARIABLES)
+    there = sorted(name for name in os.environ if name.startswith("TEMPKB_"))
+    if odd := [name for name in there if name not in known]:
+        raise SettingsError(f"{odd[0]}: no such setting{nearest(odd[0], known)}")
+    return {names[name]: os.environ[name] for name in there if name in names}

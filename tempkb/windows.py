@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
 
 from tempkb.errors import DesignError, SettingsError
+from tempkb.options import Form
 
 _RANGE = re.compile(r"(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})")
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -212,6 +214,10 @@ def parse_range(text: str) -> tuple[date, date]:
     if first >= last:
         raise SettingsError(f"windows {text!r}: {last} is not after {first}, so there is no window between them")
     return first, last
+
+
+Days = Annotated[tuple[date, date], Form(parse_range, "A..B with two days")]
+"""First day, and the day after the last, as people write them."""
 
 
 def nearest_days(days: Iterable[date], wanted: date, n: int = 3) -> list[date]:

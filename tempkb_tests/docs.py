@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.ecbd.design import Design as Cloze
+from tempkb.benchmarks.fact_queries.design import Design as Facts
+from tempkb.benchmarks.tempel.design import Design as Linking
+from tempkb.options import options_of
 from tempkb.record import IDENTITY, OF_WIKIDATA
 from tempkb.room import Room
 from tempkb.rooms import ROOMS, TABLES
@@ -18,6 +22,7 @@ from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
 ROOT = Path(__file__).parents[1]
+DESIGNS = {"tempel": Linking, "ecbd": Cloze, "templama and dynamic-templama": Facts}
 _BLOCK = r"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)"
 
 
@@ -32,7 +37,7 @@ def documents() -> dict[Path, str]:
     blocks = {
         "tables.md": {"tables": tables},
         "settings.md": {"settings": settings},
-        "releases.md": {"options": options},
+        "releases.md": {"options": options, "parts": parts},
         "architecture.md": {"rooms": rooms, "tables": graph, "jobs": jobs},
     }
     return {(path := ROOT / "docs" / name): _filled(path, made) for name, made in blocks.items()}
@@ -50,8 +55,9 @@ def settings() -> str:
     """Return a table of all settings: default, allowed values, meaning."""
     defaults = _defaults()
     lines = ["| setting | default | allowed values | meaning |", "|---|---|---|---|"]
-    for name, field in Settings.model_fields.items():
-        default = field.default_in_words or f"`{_shown(getattr(defaults, name))}`"
+    for name, field in options_of(Settings).items():
+        shown = _shown(getattr(defaults, name))
+        default = field.default_in_words or (f"`{shown}`" if shown else "none")
         lines.append(_row(f"`{name}`", default, field.allowed, field.meaning))
     home = ", ".join(f"`{name}`" for name in IDENTITY)
     of_wikidata = ", ".join(f"`{name}`" for name in OF_WIKIDATA)
@@ -84,6 +90,24 @@ def options() -> str:
             parts.append(_row(f"`{shown}`", f"`{option.default}`" if option.default else "", option.meaning))
         parts.append("")
     return "\n".join(parts)
+
+
+def parts() -> str:
+    """For each design a table of the parts that `--set` changes."""
+    lines = []
+    for benchmarks, design in DESIGNS.items():
+        lines += [
+            f"### --set of {benchmarks}",
+            "",
+            "| part | default | allowed values | meaning |",
+            "|---|---|---|---|",
+        ]
+        for name, one in options_of(design).items():
+            lines.append(
+                _row(f"`{name}`", f"`{one.default_in_words or _shown(one.default)}`", one.allowed, one.meaning)
+            )
+        lines.append("")
+    return "\n".join(lines)
 
 
 def rooms() -> str:

@@ -36,7 +36,7 @@ from tempkb.scores.requests import ScoreRequest
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.docs import documents
+from tempkb_tests.docs import DESIGNS, documents
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.soak.contrasts import CONTRASTS
 
@@ -260,9 +260,10 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
     known = (
         columns
         | tables
-        | set(Settings.model_fields)
+        | set(options_of(Settings))
         | {"lake_partition", "page_props", "published", "declared"}
         | {one.name for one in (*fields(Design), *fields(FactDesign), *fields(ClozeDesign))}
+        | {word for design in DESIGNS.values() for one in options_of(design).values() for word in get_args(one.kind)}
         | {one.name for one in (*VIEWS, *ROOMS, *fields(Recipe))}
         | set(CLOZE_PRESETS)
         | {variant for one in BENCHMARKS if one.prompting for variant in one.prompting.variants}
@@ -297,8 +298,8 @@ def test_the_documentation_lists_all_tables_and_views():
 def test_the_settings_of_the_documentation_are_all_settings_with_their_defaults(home_folder):
     text = (ROOT / "docs/settings.md").read_text("utf-8")
     told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", text, re.MULTILINE))
-    assert list(told) == list(Settings.model_fields)
-    assert all(field.meaning for field in Settings.model_fields.values())
+    assert list(told) == list(options_of(Settings))
+    assert all(field.meaning for field in options_of(Settings).values())
     assert tuple(list(told)[: len(IDENTITY)]) == IDENTITY
     settings = load_home().settings
     for name, default in told.items():

@@ -24,7 +24,6 @@ RANKS = {
     "record": 0.5,
     "prompts": 0.5,
     "pictures": 0.5,
-    "values": 0.3,
     "options": 0.4,
     "settings": 1,
     "room": 2.6,

@@ -46,32 +46,32 @@ def test_the_homes_toml_is_read_and_variables_win_over_it(home_folder, monkeypat
         (
             "TEMPKB_NAMESPACES",
             "main",
-            "namespaces: found 'main'; allowed: namespace numbers, such as 0 or 0,1, or the word all",
+            "namespaces: found 'main'; expected namespace numbers, such as 0 or 0,1, or the word all",
         ),
-        ("TEMPKB_GRANULARITY", "decade", "granularity: found 'decade'; allowed: week, month, quarter or year"),
+        ("TEMPKB_GRANULARITY", "decade", "granularity: found 'decade'; expected week, month, quarter or year"),
         (
             "TEMPKB_FIRST_WINDOW",
             "2001-02-01",
-            r"first_window: found '2001-02-01' \(no quarter begins on that day\); allowed",
+            r"first_window: found '2001-02-01' \(no quarter begins on that day\); expected",
         ),
-        ("TEMPKB_FIRST_WINDOW", "soon", "first_window: found 'soon'; allowed: a day"),
-        ("TEMPKB_LOOKBACK_DAYS", "0", "lookback_days: found '0'; allowed: a number of days from 1 to 3660"),
-        ("TEMPKB_STABILITY_RULE", "newest", "stability_rule: found 'newest'; allowed: standing"),
-        ("TEMPKB_ENGINE", "spark", "engine: found 'spark'; allowed: local or ray"),
+        ("TEMPKB_FIRST_WINDOW", "soon", "first_window: found 'soon'; expected a day"),
+        ("TEMPKB_LOOKBACK_DAYS", "0", "lookback_days: found '0'; expected a whole number from 1 to 3,660"),
+        ("TEMPKB_STABILITY_RULE", "newest", "stability_rule: found 'newest'; expected standing or tempel"),
+        ("TEMPKB_ENGINE", "spark", "engine: found 'spark'; expected local or ray"),
         (
             "TEMPKB_RAY_ADDRESS",
             "http://head",
-            "ray_address: found 'http://head'; allowed: auto, host:port or ray://host:port",
+            "ray_address: found 'http://head'; expected auto, host:port or ray://host:port",
         ),
-        ("TEMPKB_WORKERS", "many", "workers: found 'many'; allowed: 1 to 1024"),
-        ("TEMPKB_DUCKDB_MAX_ROWS", "-1", "duckdb_max_rows: found '-1'; allowed: a number of rows"),
+        ("TEMPKB_WORKERS", "many", "workers: found 'many'; expected a whole number from 1 to 1,024"),
+        ("TEMPKB_DUCKDB_MAX_ROWS", "-1", "duckdb_max_rows: found '-1'; expected a whole number from 0 on"),
         (
             "TEMPKB_WIKIDATA_DAYS",
             "9999999",
-            "wikidata_days: found '9999999'; allowed: a number of days from 0 to 36600",
+            "wikidata_days: found '9999999'; expected a whole number from 0 to 36,600",
         ),
-        ("TEMPKB_STRICT", "perhaps", "strict: found 'perhaps'; allowed: true or false"),
-        ("TEMPKB_WIKI", "Simple Wiki", "wiki: found 'Simple Wiki'; allowed: a database name"),
+        ("TEMPKB_STRICT", "perhaps", "strict: found 'perhaps'; expected true or false"),
+        ("TEMPKB_WIKI", "Simple Wiki", "wiki: found 'Simple Wiki'; expected a database name"),
         ("TEMPKB_GRANULARTY", "year", "TEMPKB_GRANULARTY: no such setting; did you mean TEMPKB_GRANULARITY"),
     ],
 )
@@ -122,7 +122,7 @@ def test_a_home_holds_one_wiki(home_folder):
 
 
 def test_a_home_is_not_made_with_a_wiki_that_it_could_not_be_read_with(home_folder):
-    with pytest.raises(SettingsError, match="wiki: found 'MyWiki'; allowed: a database name, such as simplewiki"):
+    with pytest.raises(SettingsError, match="wiki: found 'MyWiki'; expected a database name, such as simplewiki"):
         load_home().claim("MyWiki")
     assert not home_folder.exists()
     assert load_home().claim("mywiki").wiki == "mywiki"

@@ -17,7 +17,6 @@ HEAVY = {
     "ray",
     "requests",
     "mwparserfromhell",
-    "msgspec",
     "pyarrow",
     "numpy",
     "torch",

@@ -4,7 +4,7 @@ The code that builds and exports releases, its `Methods`, is not needed by comma
 its name, and it is imported when a release is made, built or exported.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.reading import Reading
 from tempkb.errors import DesignError
-from tempkb.options import Option
+from tempkb.options import Option, listed
 from tempkb.room import Room
 from tempkb.store.tables import Table
 
@@ -144,7 +144,7 @@ class Benchmark:
     @property
     def all_options(self) -> tuple[Option, ...]:
         """The options for making a release, without its name and its hyperparameters."""
-        preset = Option("preset", f"{_listed(self.presets)}.", default=self.presets[0])
+        preset = Option("preset", f"{listed(self.presets)}.", default=self.presets[0])
         return (self.study, preset, *self.options)
 
     def key_of(self, table: Table) -> tuple[str, ...]:
@@ -170,12 +170,3 @@ def benchmark_named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
     if name not in known:
         raise DesignError(f"benchmark {name!r}: no such benchmark; expected {', '.join(known)}")
     return known[name]
-
-
-def _listed(words: Sequence[str]) -> str:
-    """Words in a list with commas and "or".
-
-    >>> _listed(("tempkb", "paper", "small"))
-    'tempkb, paper or small'
-    """
-    return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]

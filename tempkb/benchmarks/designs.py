@@ -1,43 +1,54 @@
-"""Checks values of designs of releases, and reads values that people type. Pure."""
+"""What the designs of releases have in common: they are made of a preset and changes, and kept as JSON. Pure."""
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Self, get_type_hints
 
-from tempkb.errors import DesignError
+import msgspec
+
+from tempkb.errors import DesignError, SettingsError
+from tempkb.options import options_of, read_all
+
+Preset = Mapping[str, Any]
+"""Values of some parts of a design."""
 
 
-def refuse_values(design: object, choices: Mapping[str, Sequence[str]], least: Mapping[str, int]) -> None:
-    """Refuse a design with a value that is not one of its choices, or is too small.
+@dataclass(frozen=True)
+class Design(ABC):
+    """A release's design: dates, sources, rules and hyperparameters. Equal designs give equal releases.
 
-    Args:
-        choices: field -> allowed words.
-        least: field -> smallest allowed number.
-
-    Raises:
-        DesignError: a value is not allowed; the message names the field, the value and what is expected.
+    Of its fields a person may change those that are options.
     """
-    for name, known in choices.items():
-        if getattr(design, name) not in known:
-            raise DesignError(f"{name}: found {getattr(design, name)!r}; expected {', '.join(known)}")
-    for name, number in least.items():
-        if getattr(design, name) < number:
-            raise DesignError(f"{name}: found {getattr(design, name)}; expected {number} or more")
 
+    @classmethod
+    def of(cls, presets: Mapping[str, Preset], preset: str, changes: Mapping[str, str] | None, **given: Any) -> Self:
+        """Return a design of a preset, the parts that are given, and changes as people type them.
 
-def read_value(name: str, text: str, like: object) -> object:
-    """Return the value of a design's field from the text that a person typed.
+        Raises:
+            DesignError: an unknown preset or part, or a value that it cannot have.
+        """
+        if preset not in presets:
+            raise DesignError(f"preset {preset!r}: no such preset; known: {', '.join(presets)}")
+        try:
+            changed = read_all("", options_of(cls), changes or {}, "part of a design")
+        except SettingsError as error:
+            raise DesignError(str(error)) from None
+        # Values are checked together: templates in German need a language that another change sets.
+        return cls(**{**presets[preset], **given, **changed})
 
-    Args:
-        like: a value of the same type: a truth value, numbers with commas, a number or a word.
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return a design from the values that `to_json` wrote."""
+        kinds = get_type_hints(cls, include_extras=True)
+        return cls(**{name: msgspec.convert(value, kinds.get(name, Any)) for name, value in values.items()})
 
-    Raises:
-        DesignError: the text is of another type.
-    """
-    try:
-        if isinstance(like, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if isinstance(like, tuple):
-            return tuple(float(part) for part in text.split(","))
-        return type(like)(text)  # type: ignore[call-arg]  # a number or a word
-    except (ValueError, KeyError):
-        shown = ",".join(map(str, like)) if isinstance(like, tuple) else like
-        raise DesignError(f"{name}: found {text!r}; expected a value like {shown}") from None
+    def to_json(self) -> dict[str, Any]:
+        """Return the design as plain values, for files and for the release's row."""
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
+
+    @abstractmethod
+    def days(self) -> tuple[date, ...]:
+        """Return the days for a release's default name, such as the first and the last of its study."""

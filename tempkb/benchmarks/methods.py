@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tempkb.benchmarks.card import Card
+from tempkb.benchmarks.designs import Design
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import Config
-from tempkb.benchmarks.releases import AnyRelease, Design
+from tempkb.benchmarks.releases import AnyRelease
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Shows
 from tempkb.store.promises import Promise

@@ -4,24 +4,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.designs import Design
 from tempkb.benchmarks.register import entry_of, is_registered, read_entry, write_entry
 from tempkb.errors import DesignError
 from tempkb.settings import Home
-
-
-class Design(Protocol):
-    """A release's design: dates, sources, rules and hyperparameters. Equal designs give equal releases."""
-
-    def days(self) -> tuple[date, ...]:
-        """Return the days for a release's default name, such as the first and the last of its study."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the design as plain values, for files and for the release's row."""
-
 
 OfDesign_co = TypeVar("OfDesign_co", bound=Design, covariant=True)
 
@@ -48,13 +37,11 @@ class Release(Generic[OfDesign_co]):
 AnyRelease = Release[Design]
 
 
-def reader(
-    from_json: Callable[[Mapping[str, Any]], OfDesign_co],
-) -> Callable[[Mapping[str, Any]], Release[OfDesign_co]]:
+def reader(design: type[OfDesign_co]) -> Callable[[Mapping[str, Any]], Release[OfDesign_co]]:
     """Return what reads an entry of the register, for a benchmark whose releases are no more than their designs."""
 
     def read_entry(entry: Mapping[str, Any]) -> Release[OfDesign_co]:
-        return Release(entry["name"], entry["benchmark"], entry["preset"], from_json(entry["design"]))
+        return Release(entry["name"], entry["benchmark"], entry["preset"], design.from_json(entry["design"]))
 
     return read_entry
 

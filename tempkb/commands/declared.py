@@ -35,7 +35,7 @@ def click_option(one: Option, default: str = "") -> tuple[list[str], dict[str, A
     Args:
         default: the default that the help shows; empty if it shows none.
     """
-    how: dict[str, Any] = {"help": one.help or one.meaning}
+    how: dict[str, Any] = {"help": one.meaning}
     if isinstance(one.default, bool):
         return [one.typed_as, one.name], {**how, "is_flag": True}
     kind = click.Path(exists=True) if one.is_file else one.click_type

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from tempkb.commands.declared import close, options, words_typed
-from tempkb.results.requests import AnswersRequest, KnowledgeRequest, answers_request_of, request_of
+from tempkb.results.requests import AnswersRequest, KnowledgeRequest
 
 
 class _File(click.Path):
@@ -78,7 +78,7 @@ def knows(
         raise click.UsageError("--all-items leaves nothing out, so that --buffer has no meaning; give one of them")
     from tempkb.screens.results import print_knowledge
 
-    print_knowledge(request_of(words_typed(asked)), csv_file, latex_file, picture, with_answers=with_answers)
+    print_knowledge(KnowledgeRequest.of(words_typed(asked)), csv_file, latex_file, picture, with_answers=with_answers)
 
 
 @click.command()
@@ -100,7 +100,7 @@ def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
     """
     from tempkb.screens.answers import print_answers
 
-    print_answers(model, answers_request_of(words_typed(asked)), csv_file)
+    print_answers(model, AnswersRequest.of(words_typed(asked)), csv_file)
 
 
 @click.command()
@@ -134,9 +134,7 @@ def _given_beside(*expected: str) -> list[str]:
 
 
 @click.command()
-@click.option(
-    "--release", "releases", multiple=True, metavar="NAME", help="Only this release; may be repeated. By default all."
-)
+@options(KnowledgeRequest, "releases")
 @click.option(
     "--k",
     type=int,

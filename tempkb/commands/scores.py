@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 import click
 
 from tempkb.commands.declared import close, options, words_typed
-from tempkb.generations.requests import GenerateRequest
 from tempkb.models.declaration import ModelRequest
-from tempkb.scores.requests import AskRequest, ScoreRequest
+from tempkb.scores.requests import AskRequest, GenerateRequest, ScoreRequest
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

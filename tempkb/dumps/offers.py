@@ -18,7 +18,7 @@ from typing import Any
 
 from tempkb.dumps.mirrors import FolderMirror, Mirror
 from tempkb.errors import SourceError
-from tempkb.values import is_wiki_name
+from tempkb.settings import is_wiki_name
 from tempkb.windows import in_the_future
 
 _LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")

@@ -25,5 +25,5 @@ def map_items(
     if settings.engine == "local":
         return local.map_items(work, items, folder, settings.workers, report, preload)
     # The default of `workers` is the number of this machine's cores, which has no meaning for a cluster.
-    is_set = not settings.ray_address or "workers" in settings.model_fields_set
+    is_set = not settings.ray_address or "workers" in settings.chosen
     return cluster.map_items(work, items, folder, settings.workers if is_set else None, report, settings.ray_address)

@@ -251,7 +251,12 @@ def works_on(family: Family, keys: Sequence[str]) -> list[str]:
 
 def said_in(*requests: type) -> tuple[Option, ...]:
     """Return the options of requests as a run's words, which may be left out."""
-    return tuple(Option(name, one.meaning) for request in requests for name, one in options_of(request).items())
+    return tuple(Option(one.name, _told(one)) for request in requests for one in options_of(request).values())
+
+
+def _told(one: Option) -> str:
+    meaning = one.meaning.replace("ay be repeated", "ay be several, with commas between them")
+    return meaning if one.allowed == "text" else f"{meaning} Expected: {one.allowed}."
 
 
 def _named(name: str | Callable[..., Any]) -> Callable[..., Any]:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tempkb.benchmarks.prompting import Prompting, Way
-from tempkb.generations.requests import GenerateRequest
 from tempkb.generations.tables import GENERATIONS
 from tempkb.models.decoding.decoders import WAYS, decoder_name, require_way
 from tempkb.models.names import Dtype, Family
 from tempkb.prompts import QUESTION_ID, Question
 from tempkb.scores.kinds import SCORES, Asker, Kind
+from tempkb.scores.requests import GenerateRequest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class _Generations(Kind):
     """Texts in the gaps of questions."""
 
-    command, request, doing, drafts = "generate", GenerateRequest, "generating", "generations"
+    request, doing, drafts = GenerateRequest, "generating", "generations"
     noted = "generated"
     otherwise = "; or name a decoder with --decoder, since benchmarks have one for some families of models only"
     table, column = GENERATIONS, "decoder"

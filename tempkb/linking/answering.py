@@ -30,12 +30,12 @@ from tempkb.linking.searching import top
 from tempkb.linking.steps import STEPS
 from tempkb.linking.tables import BASELINES, LINKERS, NIL_THRESHOLDS
 from tempkb.linking.vectors import dtype_of, encode_missing, encoder_of, on_threads, vectors_of
+from tempkb.options import ODD, read_as
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.memory import asking, declared_rows
 from tempkb.store.quoting import parquet
 from tempkb.store.said import note_asked
 from tempkb.store.store import Store
-from tempkb.values import day as read_day
 from tempkb.windows import window_ending, window_of_key
 from tempkb.wording import counted
 
@@ -254,8 +254,8 @@ def as_of_day(store: Store, day: str) -> AsOf:
         SettingsError: the day is no date, or no window is built that ends by then.
     """
     try:
-        asked = read_day(day)
-    except ValueError:
+        asked = read_as(date, day)
+    except ODD:
         raise SettingsError(f"--as-of: found {day!r}; expected a day, YYYY-MM-DD") from None
     granularity = store.home.settings.granularity
     cuts = sorted(window_of_key(key, granularity).cut for key in store.lake.partitions(STABLE_SNAPSHOTS.name))

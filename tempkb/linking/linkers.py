@@ -15,7 +15,7 @@ from tempkb.linking.requests import AddRequest, TrainRequest
 from tempkb.linking.tables import DIGESTS, FILES, LINKERS, TRAINING, drafts_of
 from tempkb.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
 from tempkb.linking.vectors import version_of
-from tempkb.options import Words, words_of
+from tempkb.options import Words
 from tempkb.store.drafts import Provenance
 from tempkb.store.owned import own, remove_tree
 from tempkb.store.said import change_said
@@ -149,7 +149,7 @@ class _Run:
 
     def _say(self) -> None:
         """Note what was asked for; where it is trained is nothing of the linker."""
-        _say(self._store, self._request.linker, words_of(replace(self._request, device="")))
+        _say(self._store, self._request.linker, replace(self._request, device="").words)
 
     def _asked(self) -> tuple[list[Example], list[Example], str, dict[str, Any]]:
         """Examples for training and validation, the folder of the base, and all numbers."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tempkb.engine.tasks import Done, Order, Picture, Rows, Shown
 from tempkb.linking.checking import ASKED
 from tempkb.linking.linkers import add_linker, train_linker
-from tempkb.linking.requests import AddRequest, link_request, linker_request
+from tempkb.linking.requests import AddRequest, LinkRequest, linker_request
 from tempkb.linking.scoring import Linked, link_mentions
 from tempkb.linking.showing import curves, sample
 from tempkb.linking.steps import vectors_of_linker
@@ -32,7 +32,7 @@ def linkers(order: Order) -> Done:
 def link(order: Order) -> Done:
     """Encode entities, and link mentions."""
     store, (name,) = order.store, order.keys
-    linked = link_mentions(store, name, link_request(order.said), order.log)
+    linked = link_mentions(store, name, LinkRequest.of(order.said), order.log)
     done = Done(facts={LINKING_SCORES.name: {ASKED: dict(order.said), **_found(linked)}})
     done.add(*vectors_of_linker(store.lake, name))
     done.add(*store.lake.versions(LINKING_SCORES.name, [one.partition for one in linked]))

@@ -25,7 +25,7 @@ from tempkb.linking.bm25 import index_of
 from tempkb.linking.candidates import Candidates, described, of_release
 from tempkb.linking.known import require_linker
 from tempkb.linking.priors import priors_at, rank_by_links
-from tempkb.linking.requests import LinkRequest, link_words
+from tempkb.linking.requests import LinkRequest
 from tempkb.linking.searching import rank
 from tempkb.linking.steps import (
     NIL,
@@ -122,7 +122,7 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
         run = _Run(store, row, request, folder, log)
         tasks = run.tasks(due)
         if due:
-            asked = link_words(request, (one.release for one in due), (one.cut for one in due))
+            asked = request.words_for((one.release for one in due), (one.cut for one in due))
             note_asked(store.home.linkers, name, asked)
         run.encode(tasks)
         # Those with the same candidates follow one another, so that these are read once.

@@ -35,7 +35,7 @@ from tempkb.linking.candidates import (
     n_of,
     view_digests,
 )
-from tempkb.linking.requests import LinkRequest
+from tempkb.linking.requests import LinkRequest, Precision
 from tempkb.linking.steps import vectors_of_linker
 from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, drafts_of, vectors_partition
 from tempkb.models.devices import usable_device
@@ -186,10 +186,11 @@ def require_like(store: Store, row: Row, dtype: str) -> None:
             )
 
 
-def dtype_of(store: Store, linker: str) -> str:
+def dtype_of(store: Store, linker: str) -> Precision:
     """Return the precision in which a linker's vectors were made; that of a request without words if it has none."""
     made_in = (version.settings.get("dtype") for version in vectors_of_linker(store.lake, linker))
-    return str(next(made_in, LinkRequest.dtype))
+    found: Precision = next(made_in, LinkRequest.dtype)  # type: ignore[arg-type]
+    return found
 
 
 @contextmanager
@@ -350,7 +351,7 @@ class _Run:
         settings = self._store.home.settings
         if len(rest) == 1 or self._device != "cpu":
             # Processes of their own would have to load the encoder again, and a GPU has room for one.
-            settings = settings.model_copy(update={"workers": 1, "engine": "local"})
+            settings = settings.changed(workers=1, engine="local")
         title = f"encoding entities of {cut} with {self._row['linker']}"
         with Meter(title, n_waiting, self._log, unit="texts") as meter:
             tries = Path(tempfile.mkdtemp(prefix="try-", dir=folder))

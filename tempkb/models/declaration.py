@@ -4,54 +4,50 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from tempkb.models.names import FAMILIES, Family
-from tempkb.options import Words, option, options_of
-from tempkb.values import OddValueError, day, named, one_of, text
+from tempkb.models.names import Family
+from tempkb.options import Form, OddValueError, Request, Words, option, options_of, read_as
 
 
-def _checkpoint(word: Any) -> str:
+def _checkpoint(word: str) -> str:
     """Read an absolute folder, or an id of the hub."""
-    folder = Path(text(word)).expanduser()
-    return str(folder.resolve()) if folder.is_dir() else text(word)
+    folder = Path(word).expanduser()
+    return str(folder.resolve()) if folder.is_dir() else word
 
 
-def _until(word: Any) -> tuple[date, date]:
+def _until(word: str) -> tuple[date, date]:
     """Read `DATE`, or the two days of `CERTAIN..POSSIBLE`."""
-    first, dots, second = text(word).partition("..")
-    try:
-        certainly = day(first)
-        possibly = day(second) if dots else certainly
-    except ValueError:
-        certainly, possibly = date.max, date.min
+    first, dots, second = word.partition("..")
+    certainly = read_as(date, first)
+    possibly = read_as(date, second) if dots else certainly
     if certainly > possibly:
-        raise OddValueError(
-            f"found {word!r} as the days until which it knows; expected YYYY-MM-DD, or an earlier day that is certain "
-            "and a later one that is possible, such as 2020-03-01..2021-01-01"
-        )
+        raise ValueError
     return certainly, possibly
 
 
 @dataclass(frozen=True)
-class ModelRequest:
+class ModelRequest(Request):
     """A model to be added, by its name."""
 
+    command = "model add"
     name: str
-    checkpoint: str = option("", _checkpoint, "A folder, or an id on the Hugging Face hub.")
-    revision: str | None = option(None, text, "Branch, tag or commit on the hub; by default its main branch.")
+    checkpoint: Annotated[str, _checkpoint] = option("", "A folder, or an id on the Hugging Face hub.")
+    revision: str | None = option(None, "Branch, tag or commit on the hub; by default its main branch.")
     family: Family | None = option(
-        None,
-        named("family", f"one of {', '.join(FAMILIES)}", one_of(*FAMILIES)),
-        "masked, seq2seq or causal; by default what the architecture says.",
-        metavar="FAMILY",
+        None, "masked, seq2seq or causal; by default what the architecture says.", metavar="FAMILY"
     )
-    knows_until: tuple[date, date] | None = option(
+    knows_until: Annotated[
+        tuple[date, date] | None,
+        Form(
+            _until,
+            "YYYY-MM-DD, or an earlier day that is certain and a later one that is possible, such as "
+            "2020-03-01..2021-01-01",
+        ),
+    ] = option(
         None,
-        _until,
-        "Day before which its training texts reach, as DATE, or as CERTAIN..POSSIBLE.",
+        "First day not in its training texts; A..B if they certainly reach up to A and contain nothing from B on.",
         metavar="DATE[..DATE]",
-        help="First day not in its training texts; A..B if they certainly reach up to A and contain nothing from B on.",
     )
 
     @property

@@ -9,7 +9,7 @@ from tempkb.models.declaration import ModelRequest
 from tempkb.models.known import located
 from tempkb.models.presets import PRESETS
 from tempkb.models.tables import NAME_PATTERN
-from tempkb.options import Words, read_request
+from tempkb.options import Words
 from tempkb.settings import Home
 
 
@@ -25,7 +25,7 @@ def request_of(name: str, words: Words) -> ModelRequest:
             f"{what}: found a name that is not allowed; expected lower-case letters, digits, dots, underscores "
             "and single hyphens, such as roberta-2019-q4"
         )
-    request = read_request(ModelRequest, what, words, name=name)
+    request = ModelRequest.of(words, what, name=name)
     if not request.checkpoint:
         raise SettingsError(f"{what}: found no checkpoint; expected a folder or an id of the Hugging Face hub")
     return request
@@ -65,8 +65,11 @@ def requested(home: Home, name: str, words: Words, said: Words) -> dict[str, Wor
 
 
 def lines_of(home: Home) -> dict[str, Words]:
-    """Return what `tempkb.toml` of a home says of models, by name."""
-    return {name: _from_home(home, words) for name, words in home.settings.models}
+    """Return what `tempkb.toml` of a home says of models, by name; a folder in it is named from the home."""
+    return {
+        name: {**words, "checkpoint": located(home.path, str(Path(words["checkpoint"]).expanduser()))}
+        for name, words in home.settings.models
+    }
 
 
 def preset(names: Sequence[str]) -> dict[str, Words]:
@@ -79,8 +82,3 @@ def preset(names: Sequence[str]) -> dict[str, Words]:
     if unknown:
         raise SettingsError(f"--preset {unknown[0]}: no such preset; expected one of {', '.join(PRESETS)}")
     return {model: words for name in names for model, words in PRESETS[name].items()}
-
-
-def _from_home(home: Home, words: Words) -> Words:
-    """Lines of `tempkb.toml`; a folder in them is named from the home."""
-    return {**words, "checkpoint": located(home.path, str(Path(words["checkpoint"]).expanduser()))}

@@ -6,29 +6,24 @@ from pathlib import Path
 import click
 
 from tempkb.options import option
-from tempkb.values import text, truth
 
 
 @dataclass(frozen=True)
 class Request:
     """What a person asks of `tempkb build`; without windows, those that are served and missing."""
 
-    select: tuple[str, ...] = option((), tuple, "Build this table only; may be repeated.", metavar="ASSET")
-    windows: str = option("", text, "Windows whose first day is in [A, B), two dates.", metavar="A..B")
-    all_windows: bool = option(False, truth, "All windows that the dumps reach.", flag="--all")
+    select: tuple[str, ...] = option((), "Build this table only; may be repeated.", metavar="ASSET")
+    windows: str = option("", "Windows whose first day is in [A, B), two dates.", metavar="A..B")
+    all_windows: bool = option(False, "All windows that the dumps reach.", flag="--all")
     dump_files: tuple[Path, ...] = option(
         (),
-        tuple,
         "Read this file: an export, an SQL table, or Wikidata's JSON. May be repeated; the files form one dump.",
         flag="--dump",
         metavar="FILE",
         click_type=click.Path(path_type=Path),
+        allowed="paths of files",
     )
-    day: str = option(
-        "", text, "Day of the files of Wikidata's JSON; it overrides the day in their names.", metavar="DATE"
-    )
+    day: str = option("", "Day of the files of Wikidata's JSON; it overrides the day in their names.", metavar="DATE")
     rebuild: bool = option(
-        False,
-        truth,
-        "Also read a dump again for windows that are built, from it or another one, and report the changes.",
+        False, "Also read a dump again for windows that are built, from it or another one, and report the changes."
     )

@@ -1,16 +1,16 @@
 """What people ask of results: which window, compared with which earlier period, of which models. No DuckDB here."""
 
-import re
 from dataclasses import dataclass
 from datetime import date
+from typing import Annotated
 
 import click
+from msgspec import Meta
 
 from tempkb.errors import SettingsError
 from tempkb.generations.naming import NAMES
-from tempkb.options import Words, option, read_request
-from tempkb.values import digits, in_order, one_of, text, truth
-from tempkb.windows import parse_range
+from tempkb.options import Count, Form, InOrder, Request, one_of, option, read_as
+from tempkb.windows import Days, parse_range
 
 LAST = "last"
 YEARS_BEFORE = 3
@@ -20,61 +20,48 @@ Period = tuple[date, date]
 """First day, and the day after the last."""
 
 
-def _window(word: str) -> Period | None:
-    return None if word == LAST else parse_range(word)
-
-
 def _earlier(word: str) -> Period | int:
     """Read a number of years, or a period."""
-    if re.fullmatch(r"[1-9]\d?", word):
-        return int(word)
-    if ".." not in word:
-        raise SettingsError(f"--earlier {word}: expected a number of years from 1 to 99, or two days A..B")
-    return parse_range(word)
+    return parse_range(word) if ".." in word else int(read_as(Annotated[int, Meta(ge=1, le=99)], word))
 
 
 @dataclass(frozen=True)
-class KnowledgeRequest:
+class KnowledgeRequest(Request):
     """Of what the knowledge of models is asked."""
 
-    window: Period | None = option(
+    command = "knows"
+    window: Annotated[
+        Period | None, Form(lambda word: None if word == LAST else parse_range(word), "last, or two days A..B")
+    ] = option(
         None,
-        _window,
         "What happened from A to the day before B; windows of a release that lie only partly in these days do not "
         "count. last: in the last window of each release.",
         default_in_words=LAST,
         metavar="last|A..B",
     )
-    earlier: Period | int = option(
+    earlier: Annotated[Period | int, Form(_earlier, "a number of years from 1 to 99, or two days A..B")] = option(
         YEARS_BEFORE,
-        _earlier,
         "With what the window is compared: the same days so many years before (where nothing can be compared with "
         "these, the first period of the same length with which it can), or another period.",
         default_in_words=str(YEARS_BEFORE),
         metavar="YEARS|A..B",
     )
-    models: tuple[str, ...] = option(
-        (), in_order(), "Only this model; may be repeated. By default all.", metavar="NAME"
-    )
-    releases: tuple[str, ...] = option(
-        (), in_order(), "Only this release; may be repeated. By default all.", flag="--release", metavar="NAME"
+    models: InOrder[str] = option((), "Only this model; may be repeated. By default all.", metavar="NAME")
+    releases: InOrder[str] = option(
+        (), "Only this release; may be repeated. By default all.", flag="--release", metavar="NAME"
     )
     scorer: str = option(
-        "",
-        text,
-        "Without its family, such as sentence; by default the one that each benchmark names.",
-        metavar="TEMPLATE",
+        "", "Without its family, such as sentence; by default the one that each benchmark names.", metavar="TEMPLATE"
     )
-    buffer_days: int = option(
+    buffer_days: Annotated[int, Meta(ge=0, le=10**12 - 1)] = option(
         BUFFER_DAYS,
-        digits(0),
         "Leave out what became known within so many days after the end of a model's knowledge.",
         default_in_words=str(BUFFER_DAYS),
         flag="--buffer",
         metavar="DAYS",
         click_type=click.IntRange(0),
     )
-    takes_all: bool = option(False, truth, "Leave nothing out.", flag="--all-items")
+    takes_all: bool = option(False, "Leave nothing out.", flag="--all-items")
 
     @property
     def years_before(self) -> int:
@@ -98,52 +85,21 @@ class KnowledgeRequest:
 
 
 @dataclass(frozen=True)
-class AnswersRequest:
+class AnswersRequest(Request):
     """Which answers of a model a person looks at."""
 
-    releases: tuple[str, ...] = option(
-        (), in_order(), "Only this release; may be repeated. By default all.", flag="--release", metavar="NAME"
+    command = "answers"
+    releases: InOrder[str] = option(
+        (), "Only this release; may be repeated. By default all.", flag="--release", metavar="NAME"
     )
-    window: Period | None = option(
-        None,
-        parse_range,
-        "Only items whose window begins on or after A and before B.",
-        metavar="A..B",
-    )
-    kind: str = option(
+    window: Days | None = option(None, "Only items whose window begins on or after A and before B.", metavar="A..B")
+    kind: Annotated[str, one_of(*NAMES)] = option(
         "",
-        one_of(*NAMES),
         "Only changes of which the model names new, old, other_object, other_name, none or ambiguous.",
-        allowed=", ".join(NAMES),
         metavar="KIND",
     )
-    decoder: str = option("", text, "Without its family, such as greedy; by default all.", metavar="NAME")
-    limit: int = option(
-        20,
-        digits(1),
-        "Rows of each table, chosen by hash.",
-        allowed="a number from 1 on",
-        default_in_words="20",
-        metavar="N",
-    )
-
-
-def answers_request_of(words: Words) -> AnswersRequest:
-    """Return the request that words make.
-
-    Raises:
-        SettingsError: a word is not allowed.
-    """
-    return read_request(AnswersRequest, "answers", words)
-
-
-def request_of(words: Words) -> KnowledgeRequest:
-    """Return what the words of a command ask for.
-
-    Raises:
-        SettingsError: a word is not allowed.
-    """
-    return read_request(KnowledgeRequest, "knows", words)
+    decoder: str = option("", "Without its family, such as greedy; by default all.", metavar="NAME")
+    limit: Count = option(20, "Rows of each table, chosen by hash.", default_in_words="20", metavar="N")
 
 
 def _years_before(day: date, years: int) -> date:

@@ -8,7 +8,7 @@ from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.errors import SettingsError
 from tempkb.linking.known import known_linker, known_linkers, require_linker
-from tempkb.linking.requests import AddRequest, TrainRequest, default_name, link_request, linker_request
+from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest, default_name, linker_request
 from tempkb.linking.scoring import due_linkers
 from tempkb.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.linking.training.recipe import PRESETS
@@ -80,7 +80,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     Raises:
         SettingsError: no linker is asked for, there is no such linker, a word is not allowed, or no release is built.
     """
-    store, request = open_store(), link_request(words)
+    store, request = open_store(), LinkRequest.of(words)
     if bool(asked) == is_all:
         raise SettingsError("linker score: expected names of linkers, or --all for all linkers of the home")
     names = [row["linker"] for row in known_linkers(store.lake)] if is_all else list(dict.fromkeys(asked))

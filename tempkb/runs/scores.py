@@ -48,10 +48,10 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
         if row["status"] == ELSEWHERE and row["model"] in asked:
             raise SettingsError(f"model {row['model']!r}: cannot be asked here: {row['reason']}")
     if bool(asked) == is_all:
-        raise SettingsError(f"{kind.command}: expected names of models, or --all for all models of the home")
+        raise SettingsError(f"{kind.request.command}: expected names of models, or --all for all models of the home")
     if is_all and not families:
         raise SettingsError(
-            f"{kind.command}: the home has no model that is ready; add one: tempkb model add NAME CHECKPOINT"
+            f"{kind.request.command}: the home has no model that is ready; add one: tempkb model add NAME CHECKPOINT"
         )
     _require_prompts(kind, store, [families[name] for name in (asked or families) if name in families], words)
     names = {one: one if one in families else _name_of(one) for one in asked or families if one not in unusable}
@@ -79,7 +79,7 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
 
 def _ask(kind: Kind, store: Store, rows: Sequence[Mapping[str, Any]], words: Words) -> Summary:
     """Run the job of a kind of answers for those models that have something left to answer."""
-    due = due_models(kind, store, BENCHMARKS, rows, kind.request_of(words))
+    due = due_models(kind, store, BENCHMARKS, rows, kind.request.of(words))
     if not due:
         return Summary()
     return run_each([kind.table], dict.fromkeys(due, words))
@@ -103,8 +103,8 @@ def _new(kind: Kind, names: Mapping[str, str], known: Container[str]) -> dict[st
         if name in new or (name in names and name != one):
             first = new[name]["checkpoint"] if name in new else name
             raise SettingsError(
-                f"{kind.command}: {first} and {one} would both have the name {name!r}; add them under names of their "
-                "own: tempkb model add NAME CHECKPOINT"
+                f"{kind.request.command}: {first} and {one} would both have the name {name!r}; add them under names "
+                "of their own: tempkb model add NAME CHECKPOINT"
             )
         new[name] = {"checkpoint": one}
     return new
@@ -116,7 +116,7 @@ def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: W
     Raises:
         SettingsError: no release that is built has such prompts, or none about the windows.
     """
-    request, said = kind.request_of(words), list[str]()
+    request, said = kind.request.of(words), list[str]()
     # The family of a checkpoint is known once it is read; until then it may be any that has such a scorer.
     able = [name for name in TRAITS if not request.template or request.template in kind.templates(name)]
     asked = [
@@ -127,13 +127,13 @@ def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: W
     if not asked:
         why = f" ({'; '.join(dict.fromkeys(said))})" if said else ""
         raise SettingsError(
-            f"{kind.command}: found no prompts of that kind in the releases of the home{why}; build a release first, "
-            f"such as: tempkb release dynamic-templama 2021-01-01..2024-01-01{kind.otherwise}"
+            f"{kind.request.command}: found no prompts of that kind in the releases of the home{why}; build a release "
+            f"first, such as: tempkb release dynamic-templama 2021-01-01..2024-01-01{kind.otherwise}"
         )
     if request.windows is not None and not any(one.n_lacking() for one in asked):
         first, end = request.windows
         raise SettingsError(
-            f"{kind.command}: found no prompt about a window that begins on or after {first} and before {end}; "
+            f"{kind.request.command}: found no prompt about a window that begins on or after {first} and before {end}; "
             "expected windows of a release; tempkb status has the first and last of each table of prompts"
         )
 

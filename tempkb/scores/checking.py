@@ -30,7 +30,7 @@ def every_answer(kind: Kind, name: str, meaning: str) -> Promise:
 
     def missing(store: Store, subject: Subject) -> list[tuple[str, str, int]] | None:
         """What lacks a row as the run was asked for it, or of all releases without a run; an example, and how many."""
-        request = kind.request_of(subject.facts.get(ASKED) or {})
+        request = kind.request.of(subject.facts.get(ASKED) or {})
         broken, compared = [], 0
         for row in _models(store, subject):
             for one in wanted(kind, store, BENCHMARKS, row["family"], request, lambda _line: None):

@@ -8,7 +8,7 @@ from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.models.families import TRAITS
 from tempkb.models.names import Dtype, Family
 from tempkb.models.scorers import require_template, scorer_name
-from tempkb.options import Words, read_request, typed
+from tempkb.options import Words
 from tempkb.prompts import Prompt
 from tempkb.scores.requests import AskRequest, ScoreRequest
 from tempkb.scores.tables import PROMPT_SCORES
@@ -38,7 +38,6 @@ class Kind(ABC):
     """What models are asked for, and where it is kept.
 
     Attributes:
-        command: what a person types, as messages begin.
         request: what a person may ask for.
         doing: what a run does, as its progress says.
         table: of the answers; one partition per model and way of asking.
@@ -53,7 +52,6 @@ class Kind(ABC):
         n_of_shard: how many are asked between two things that a killed run leaves behind.
     """
 
-    command: ClassVar[str]
     request: ClassVar[type[AskRequest]]
     doing: ClassVar[str]
     table: ClassVar[Table]
@@ -113,21 +111,13 @@ class Kind(ABC):
             answers: in the same order.
         """
 
-    def request_of(self, words: Words) -> AskRequest:
-        """Return the request that words make.
-
-        Raises:
-            SettingsError: a word is not allowed.
-        """
-        return read_request(self.request, self.command, words)
-
     def command_of(self, model: str, words: Words) -> str:
         """Return the command that asks for what words of a request say, such as those that are kept of a model.
 
         >>> SCORES.command_of("tiny", {"releases": "a,b", "limit": "7", "fixed_shapes": "true"})
         'tempkb score tiny --release a --release b --limit 7 --fixed-shapes'
         """
-        return typed(f"tempkb {self.command} {model}", self.request, words)
+        return self.request.typed(words, model)
 
     @property
     def plan_texts(self) -> tuple[str, ...]:
@@ -138,7 +128,7 @@ class Kind(ABC):
 class _Scores(Kind):
     """Log-probabilities of prompts."""
 
-    command, request, doing, drafts = "score", ScoreRequest, "scoring", "scores"
+    request, doing, drafts = ScoreRequest, "scoring", "scores"
     noted = "asked"
     table, column = PROMPT_SCORES, "scorer"
     key = key_sql = "prompt_id"

@@ -24,7 +24,7 @@ def answers(kind: Kind, order: Order, shown: Callable[[Store, str, Sequence[Answ
         shown: returns what the UI shows of what was asked, by title.
     """
     store, (name,) = order.store, order.keys
-    answered = ask_model(kind, store, BENCHMARKS, name, kind.request_of(order.said), order.log)
+    answered = ask_model(kind, store, BENCHMARKS, name, kind.request.of(order.said), order.log)
     facts: dict[str, Shown] = {ASKED: dict(order.said)}
     for one in answered:
         numbers = {"prompts": one.n_prompts, "new": one.n_new, **one.by_status}

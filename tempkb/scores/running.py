@@ -22,7 +22,7 @@ from tempkb.models.devices import usable_device
 from tempkb.models.known import known_model
 from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.scores.kinds import Kind
-from tempkb.scores.requests import AskRequest, words_for
+from tempkb.scores.requests import AskRequest
 from tempkb.scores.selecting import Source, Wanted, wanted
 from tempkb.scores.shards import Shards
 from tempkb.scores.steps import Row, other_files, partition_for
@@ -141,7 +141,7 @@ class _Run:
         """Keep what gives new answers, so that a repair can ask for the same again."""
         # A limit counts the prompts of all releases that are asked for, also those that add nothing.
         sources = [source for one in self.asked for source in one.sources] if self.request.limit else new_sources
-        words = words_for(self.request, [one.release for one in sources])
+        words = self.request.words_for([one.release for one in sources])
         note_asked(self.store.home.checkpoints, self.row["model"], words, self.kind.noted)
 
     def _answered(self, partition: str) -> list[Path]:
@@ -228,7 +228,7 @@ class _Run:
             from tempkb.models.checkpoints import load_files, read_digests
 
             name, row = self.row["model"], self.row
-            device = usable_device(self.kind.command, self.request.device)
+            device = usable_device(self.kind.request.command, self.request.device)
             try:
                 if row["hub_revision"] is None and not Path(row["checkpoint"]).is_dir():
                     where = f"name the folder where they are now: tempkb model add {name} FOLDER"
@@ -260,7 +260,7 @@ class _Run:
         made_with = {
             "torch": torch.__version__,
             "transformers": transformers.__version__,
-            "device": usable_device(self.kind.command, self.request.device),
+            "device": usable_device(self.kind.request.command, self.request.device),
             "threads": self._threads or torch.get_num_threads(),
             "batch_tokens": self.request.batch_tokens,
             "fixed_shapes": self.request.fixed_shapes,

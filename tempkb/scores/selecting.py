@@ -158,14 +158,16 @@ def _asked(kind: Kind, benchmarks: Sequence[Benchmark], request: AskRequest) -> 
     for name in names:
         if name not in able:
             known = ", ".join(able)
-            raise SettingsError(f"{kind.command}: found the benchmark {name!r}; expected one that has prompts: {known}")
+            raise SettingsError(
+                f"{kind.request.command}: found the benchmark {name!r}; expected one that has prompts: {known}"
+            )
     chosen = [one for name, one in able.items() if not names or name in names]
     asked = [(one, one.prompting) for one in chosen if one.prompting is not None]
     known_variants = sorted({variant for _, prompting in asked for variant in prompting.variants})
     for variant in request.variants:
         if variant not in known_variants:
             known = ", ".join(known_variants)
-            raise SettingsError(f"{kind.command}: found the variant {variant!r}; expected some of {known}")
+            raise SettingsError(f"{kind.request.command}: found the variant {variant!r}; expected some of {known}")
     return asked
 
 
@@ -176,7 +178,7 @@ def _of_names(kind: Kind, store: Store, benchmarks: Sequence[Benchmark], request
         if not any(name in names for names in known.values()):
             there = ", ".join(name for names in known.values() for name in names) or "none"
             raise SettingsError(
-                f"{kind.command}: found the release {name!r}; expected a release that has prompts: {there}"
+                f"{kind.request.command}: found the release {name!r}; expected a release that has prompts: {there}"
             )
         require_whole(store, name)
     if not request.releases:

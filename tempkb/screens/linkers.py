@@ -7,7 +7,7 @@ from typing import Any
 from tempkb.api import open_store
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL
 from tempkb.linking.known import known_linkers, require_linker
-from tempkb.linking.requests import link_request
+from tempkb.linking.requests import LinkRequest
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP, NIL_THRESHOLDS
 from tempkb.linking.training.recipe import PRESETS, other_numbers
 from tempkb.options import Words
@@ -64,7 +64,7 @@ def print_linker(name: str) -> None:
 
 def print_scores(names: Sequence[str], words: Words) -> None:
     """Print how many of the mentions that were asked for each linker has linked rightly."""
-    request, store = link_request(words), open_store()
+    request, store = LinkRequest.of(words), open_store()
     if not store.lake.partitions(LINKING_SCORES.name):
         return
     conditions = [

@@ -53,7 +53,7 @@ def print_nothing(kind: Kind, models: Sequence[str]) -> None:
     """Print that there was nothing left to ask models, if there are any."""
     if models:
         of = counted(len(models), "model")
-        say(f"Nothing to {kind.command}: {kind.table.name} has a row for all that is asked for, of {of}.")
+        say(f"Nothing to {kind.request.command}: {kind.table.name} has a row for all that is asked for, of {of}.")
         print_next("knows")
 
 
@@ -68,7 +68,7 @@ def print_asked(kind: Kind, statuses: Iterable[str], models: Sequence[str], word
     """
     store = open_store()
     about = {row["model"]: row for row in known_models(store.lake) if row["model"] in models}
-    request = kind.request_of(words)
+    request = kind.request.of(words)
     asked, rows = list[Wanted](), list[tuple[str, str, int, Counter[str]]]()
     for name, row in about.items():
         for one in wanted(kind, store, BENCHMARKS, row["family"], request, lambda _line: None):

@@ -149,7 +149,7 @@ def _in_own_language(home: Home) -> Home:
     paths = (file.path for one in found for file in one.history if file.path.is_file())
     header = next((look_at(path, HISTORY) for path in paths), None)
     own = label_language(Site(home.wiki, language=header.language if header else ""))
-    return replace(home, settings=home.settings.model_copy(update={"languages": (own,)}))
+    return replace(home, settings=home.settings.changed(languages=(own,)))
 
 
 def _refuse_nameless(store: Store, scope: Scope, report: Report) -> None:

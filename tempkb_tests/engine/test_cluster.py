@@ -287,7 +287,7 @@ def test_workers_of_a_cluster_are_its_own_unless_asked_for(home_folder, tmp_path
     monkeypatch.setattr(
         cluster, "map_items", lambda work, items, folder, *rest: seen.append((rest[0], rest[2])) or iter(())
     )
-    list(choose.map_items(Settings(engine="ray", **settings), work, ["a"], tmp_path))
+    list(choose.map_items(Settings.of({"engine": "ray", **settings}), work, ["a"], tmp_path))
     assert seen == [expected]
 
 

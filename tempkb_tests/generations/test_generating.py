@@ -28,7 +28,7 @@ DECODERS = [
 
 
 def generate(store, name, **words):
-    return {one.name: one for one in ask_model(SAID, store, BENCHMARKS, name, SAID.request_of(words), quiet)}
+    return {one.name: one for one in ask_model(SAID, store, BENCHMARKS, name, SAID.request.of(words), quiet)}
 
 
 def questions(store, variants=("undated",)):
@@ -122,5 +122,5 @@ def test_promises_notice_what_is_missing_and_what_is_of_other_files(store, add):
 
 
 def test_each_kind_of_answers_has_names_of_its_own():
-    for attribute in ("command", "drafts", "noted", "table"):
+    for attribute in ("request", "drafts", "noted", "table"):
         assert len({getattr(one, attribute) for one in KINDS}) == len(KINDS)

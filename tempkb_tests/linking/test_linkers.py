@@ -259,7 +259,7 @@ def test_training_may_begin_with_a_checkpoint(store, taught, tmp_path):
             {"cut": "2023-01-01"},
             "found 0 train mentions of 0 entities in the release r at 2023-01-01; expected at least 2",
         ),
-        ({"settings": "epoch=3"}, "linker 'tiny': found the setting 'epoch'; expected one of"),
+        ({"settings": "epoch=3"}, "linker 'tiny': epoch: no such setting; did you mean epochs"),
         ({"device": "tpu"}, "found the device 'tpu'; expected cpu, or cuda for all GPUs"),
         ({"hard_negatives": "2", "negatives_of": "nobody"}, r"found nobody \(no such linker\)"),
         ({"hard_negatives": "2", "negatives_of": "prior"}, r"found prior \(not trained here\)"),

@@ -13,8 +13,6 @@ from tempkb.linking.requests import (
     TrainRequest,
     command_of_link,
     default_name,
-    link_request,
-    link_words,
     linker_request,
 )
 
@@ -65,13 +63,16 @@ def test_names_are_slugs_that_no_baseline_has(name):
     [
         ({}, "neither a checkpoint nor a release"),
         ({"release": "yearly"}, "neither a checkpoint nor a release"),
-        ({**TRAINED, "cut": "2022"}, "found the day '2022'"),
-        ({**TRAINED, "seed": "-1"}, "seed is '-1'"),
-        ({**TRAINED, "seed": "0"}, "seed is '0'; expected a whole number from 1 to 2,147,483,647"),
-        ({**TRAINED, "seed": "2147483648"}, "seed is '2147483648'; expected a whole number from 1 to 2,147,483,647"),
-        ({**TRAINED, "preset": "large"}, "one of tempkb, paper, demo"),
-        ({**TRAINED, "settings": "epochs"}, "found the setting 'epochs'"),
-        ({**TRAINED, "colour": "red"}, "found colour"),
+        ({**TRAINED, "cut": "2022"}, "cut: found '2022'; expected a day, YYYY-MM-DD"),
+        ({**TRAINED, "seed": "-1"}, "seed: found '-1'"),
+        ({**TRAINED, "seed": "0"}, "seed: found '0'; expected a whole number from 1 to 2,147,483,647"),
+        (
+            {**TRAINED, "seed": "2147483648"},
+            "seed: found '2147483648'; expected a whole number from 1 to 2,147,483,647",
+        ),
+        ({**TRAINED, "preset": "large"}, "preset: found 'large'; expected tempkb, paper or demo"),
+        ({**TRAINED, "settings": "epochs"}, "settings: found 'epochs'; expected NAME=VALUE, such as epochs=3"),
+        ({**TRAINED, "colour": "red"}, "colour: no such option; known: "),
     ],
 )
 def test_odd_words_about_a_linker_are_refused(words, said):
@@ -87,7 +88,7 @@ def test_names_follow_from_release_snapshot_preset_and_seed():
 
 
 def test_by_default_all_test_mentions_are_linked_to_candidates_of_their_own_snapshot():
-    assert link_request({}) == LinkRequest((), (), "test", ("own",))
+    assert LinkRequest.of({}) == LinkRequest((), (), "test", ("own",))
 
 
 def test_words_say_what_is_linked():
@@ -99,7 +100,7 @@ def test_words_say_what_is_linked():
         "limit": "10",
         "dtype": "bfloat16",
     }
-    assert link_request(words) == LinkRequest(
+    assert LinkRequest.of(words) == LinkRequest(
         ("a", "b"),
         (date(2022, 1, 1), date(2023, 1, 1)),
         "validation",
@@ -110,8 +111,8 @@ def test_words_say_what_is_linked():
 
 
 def test_what_is_kept_of_a_request_asks_for_the_same_of_what_it_reached():
-    asked = link_request({"subset": "validation", "pools": "own,fixed-100", "limit": "10", "device": "cpu"})
-    kept = link_words(asked, ["b", "a", "b"], [date(2023, 1, 1), date(2022, 1, 1)])
+    asked = LinkRequest.of({"subset": "validation", "pools": "own,fixed-100", "limit": "10", "device": "cpu"})
+    kept = asked.words_for(["b", "a", "b"], [date(2023, 1, 1), date(2022, 1, 1)])
     assert kept == {
         "releases": "a,b",
         "cuts": "2022-01-01,2023-01-01",
@@ -124,26 +125,26 @@ def test_what_is_kept_of_a_request_asks_for_the_same_of_what_it_reached():
         "tempkb linker score prior --release a --release b --cut 2022-01-01 --cut 2023-01-01 --subset validation "
         "--pool own --pool fixed-100 --limit 10 --device cpu"
     )
-    assert link_words(link_request({}), ["a"], [date(2022, 1, 1)]) == {"releases": "a", "cuts": "2022-01-01"}
+    assert LinkRequest.of({}).words_for(["a"], [date(2022, 1, 1)]) == {"releases": "a", "cuts": "2022-01-01"}
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ({"subset": "train"}, "test or validation"),
-        ({"pools": "fixed-0"}, "found the pool 'fixed-0'"),
-        ({"pools": "all"}, "found the pool 'all'"),
+        ({"pools": "fixed-0"}, "pools: found 'fixed-0'; expected own, the day of a snapshot, fixed or fixed-N"),
+        ({"pools": "all"}, "pools: found 'all'"),
         ({"dtype": "float16"}, "float32 or bfloat16"),
         ({"limit": "0"}, "a whole number from 1"),
-        ({"limit": "9" * 20}, "limit is '99999999999999999999'; expected a whole number from 1 to 999,999,999,999"),
+        ({"limit": "9" * 20}, "limit: found '99999999999999999999'; expected a whole number from 1 to 999,999,999,999"),
         ({"batch_tokens": "9" * 5000}, "a whole number from 1 to 999,999,999,999"),
-        ({"cuts": "yesterday"}, "found the day 'yesterday'"),
-        ({"colour": "red"}, "found colour"),
+        ({"cuts": "yesterday"}, "cuts: found 'yesterday'; expected a day, YYYY-MM-DD"),
+        ({"colour": "red"}, "colour: no such option; known: "),
     ],
 )
 def test_odd_words_about_linking_are_refused(words, said):
     with pytest.raises(SettingsError, match=said):
-        link_request(words)
+        LinkRequest.of(words)
 
 
 def test_a_seed_is_a_number_that_the_row_of_its_linker_holds():

@@ -223,7 +223,10 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
     ("arguments", "message"),
     [
         (("--window", "yesterday"), "windows 'yesterday': expected A..B with two days"),
-        (("--earlier", "soon"), "--earlier soon: expected a number of years from 1 to 99, or two days A..B"),
+        (
+            ("--earlier", "soon"),
+            "knows: earlier: found 'soon'; expected a number of years from 1 to 99, or two days A..B",
+        ),
         (
             ("--window", "2022-01-01..2023-01-01", "--earlier", "2021-06-01..2022-06-01"),
             "--earlier: the period 2021-06-01..2022-06-01 does not end before the window 2022-01-01..2023-01-01 begins",

@@ -9,7 +9,7 @@ import pytest
 from tempkb.api import open_store
 from tempkb.demo.models.recipe import is_withheld
 from tempkb.results.reading import read_questions
-from tempkb.results.requests import request_of
+from tempkb.results.requests import KnowledgeRequest
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
@@ -19,7 +19,9 @@ from tempkb_tests.wikidata.items import item, read_home, said
 
 
 def asked(store, **words):
-    (question,) = [one for one in read_questions(store, request_of(words)) if one.aggregate.name == "prefers_new"]
+    (question,) = [
+        one for one in read_questions(store, KnowledgeRequest.of(words)) if one.aggregate.name == "prefers_new"
+    ]
     return question
 
 

@@ -34,7 +34,7 @@ def files_of(store, table):
 
 def ask_and_die(moment: str, name: str, command: str = "score") -> None:
     """Ask a model about all prompts of the home, a few in each shard, and die at a moment with the exit status 9."""
-    (kind,) = (one for one in KINDS if one.command == command)
+    (kind,) = (one for one in KINDS if one.request.command == command)
     owner, method, number, is_behind = DEATHS[moment]
     honest, calls = getattr(owner, method), iter(range(1, 1000))
 
@@ -50,4 +50,4 @@ def ask_and_die(moment: str, name: str, command: str = "score") -> None:
     setattr(owner, method, dying)
     type(kind).n_of_shard = SHARDS[command]
     torch.set_num_threads(1)
-    ask_model(kind, open_store(), BENCHMARKS, name, kind.request_of({}), lambda _line: None)
+    ask_model(kind, open_store(), BENCHMARKS, name, kind.request.of({}), lambda _line: None)

@@ -27,7 +27,7 @@ PARTITION = f"t5--{SCORER}"
 @pytest.fixture
 def scored(store, add):
     """The home with all its prompts scored by one model."""
-    ask_model(SCORES, store, BENCHMARKS, add(store, "t5"), SCORES.request_of({}), quiet)
+    ask_model(SCORES, store, BENCHMARKS, add(store, "t5"), SCORES.request.of({}), quiet)
     return store
 
 
@@ -110,7 +110,7 @@ def test_a_sample_shows_prompts_with_their_answers_and_scores(scored):
 def source(store):
     from tempkb.scores.selecting import wanted
 
-    (one,) = wanted(SCORES, store, BENCHMARKS, "seq2seq", SCORES.request_of({}), quiet)
+    (one,) = wanted(SCORES, store, BENCHMARKS, "seq2seq", SCORES.request.of({}), quiet)
     return one.sources[0]
 
 

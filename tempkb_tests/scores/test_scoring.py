@@ -27,7 +27,7 @@ UNDATED = {"undated", "no_subject", "object_last", "no_subject_object_last"}
 
 
 def score(store, name, **words):
-    return {one.name: one for one in ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of(words), quiet)}
+    return {one.name: one for one in ask_model(SCORES, store, BENCHMARKS, name, SCORES.request.of(words), quiet)}
 
 
 def prompts(store, variants=UNDATED):
@@ -89,7 +89,7 @@ def test_a_run_shows_the_releases_with_new_scores_or_else_the_newest_and_counts_
 
     def shown(**words):
         sources, n_others = showing.to_show(
-            store, ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of(words), quiet)
+            store, ask_model(SCORES, store, BENCHMARKS, name, SCORES.request.of(words), quiet)
         )
         return [source.release for _, source in sources], n_others
 
@@ -293,7 +293,7 @@ def test_a_release_without_prompts_is_named_with_what_to_do(store, add):
     for path in store.lake.files("dynamic_templama_prompts"):
         path.unlink()
     lines = []
-    assert ask_model(SCORES, store, BENCHMARKS, name, SCORES.request_of({}), lines.append) == []
+    assert ask_model(SCORES, store, BENCHMARKS, name, SCORES.request.of({}), lines.append) == []
     assert any(f"tempkb release finish {made}" in line for line in lines)
     with pytest.raises((SettingsError, DesignError), match=f"tempkb release finish {made}"):
         score(store, name, releases=made)

@@ -31,12 +31,12 @@ SCORER = "t5--seq2seq.span_end-1.f32"
 
 
 def score(store, **words):
-    (done,) = ask_model(SCORES, store, BENCHMARKS, "t5", SCORES.request_of(words), quiet)
+    (done,) = ask_model(SCORES, store, BENCHMARKS, "t5", SCORES.request.of(words), quiet)
     return done
 
 
 def due(store, **words):
-    return due_models(SCORES, store, BENCHMARKS, known_models(store.lake), SCORES.request_of(words))
+    return due_models(SCORES, store, BENCHMARKS, known_models(store.lake), SCORES.request.of(words))
 
 
 def rows(store):

@@ -14,6 +14,7 @@ import click
 import duckdb
 
 from tempkb.api import open_store
+from tempkb.options import options_of
 from tempkb.settings import Settings
 from tempkb_tests.unchanged import homes
 from tempkb_tests.unchanged.homes import CARRIED, DEMO
@@ -148,7 +149,7 @@ def _names(home: Path) -> Found:
     """Settings; assets with the versions of their code; fields that a run of them takes; checks, jobs and what starts them."""
     with mock.patch.dict(os.environ, TEMPKB_HOME=str(home)):
         from tempkb.definitions import defs
-    for name, setting in Settings.model_fields.items():
+    for name, setting in options_of(Settings).items():
         yield ("setting", name), str(setting.default)
     graph = defs.resolve_asset_graph()
     for key in graph.get_all_asset_keys():

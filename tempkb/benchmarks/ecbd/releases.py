@@ -1,8 +1,8 @@
 """A requested ECBD release."""
 
 from tempkb.benchmarks import releases
-from tempkb.benchmarks.ecbd.design import Design, from_json
+from tempkb.benchmarks.ecbd.design import Design
 
 Release = releases.Release[Design]
 
-read_entry = releases.reader(from_json)
+read_entry = releases.reader(Design)

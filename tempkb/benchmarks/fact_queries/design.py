@@ -2,36 +2,24 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from tempkb.benchmarks.designs import read_value, refuse_values
+from tempkb.benchmarks import designs
 from tempkb.benchmarks.fact_queries.templates import Template, number_templates, read_templates, template_set
 from tempkb.errors import DesignError
+from tempkb.options import AtLeastOne, Share, listed, option
 from tempkb.windows import Granularity, Window, parse_range, windows_between
 
 TEMPLAMA, DYNAMIC = "templama", "dynamic_templama"
 SPLITS = ("train", "val", "test")
-
-Rules = Literal["tempkb", "paper"]
-Changes = Literal["handover", "sets", "released"]
 ANY_RELATION = "*"
-# Nobody plays for a team for more than 30 years or is taught for more than 15 (docs/decisions.md).
-_OPEN_YEARS = "P54:30,P69:15"
-_CHOICES = {
-    "popularity": ("statements", "site_links", "inlinks"),
-    "ranks": ("not_deprecated", "best", "all"),
-    "answers": ("possible", "certain"),
-    "ambiguous": ("qualify", "drop", "keep"),
-    "rules": ("tempkb", "paper"),
-    "changes": ("handover", "sets", "released"),
-}
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(designs.Design):
     """A release's design.
 
     Attributes:
@@ -40,25 +28,6 @@ class Design:
         first: first day of the first window.
         end: first day after the last window; not after the dump's date.
         templates: wordings of relations.
-        language: the language of names; templates in other languages are left out.
-        max_subjects: the largest number of subjects of a relation; the most popular are chosen (TempLAMA: 1,000).
-        popularity: the number of `statements` (as in the papers), `site_links`, or `inlinks` in the newest window.
-        min_objects: the number of objects that a subject must have in the study, so that there is something to ask.
-        ranks: the statements that are used: `not_deprecated`, the `best` of a property, or `all` (as in the papers).
-        answers: `possible` for some reading of the dates, or `certain` for every one.
-        points_in_time: whether points in time (P585) are used as facts of their day, month or year.
-        close_at_death: whether the day on which a subject died or was dissolved closes an end that is not known.
-        max_open_years: a statement without a known end that began more years before a window is not an answer in it:
-            `none`, a number for all relations, or numbers by relation; `P54:30,80` is 30 for P54 and 80 for all others.
-        linked_objects: whether an object must have a page in the wiki, as subjects must.
-        ambiguous: subjects with the same name: `qualify` them by their page's title, `drop` them, or `keep` them.
-        aliases: whether the other names of an answer are listed with it.
-        shares: shares of subjects in train and in validation; the others are in test.
-        seed: the seed of the split.
-        min_year: the year in which or after which a fact must begin or end (only in the papers' rules).
-        rules: `tempkb`, or `paper` for the rules of the released code.
-        changes: how changes are found: by `handover` from one object to another, by the `sets` of answers of two
-            windows, or as `released`, by texts and names; with the papers' rules only the last is possible.
     """
 
     dump_id: str
@@ -66,23 +35,53 @@ class Design:
     first: date
     end: date
     templates: tuple[Template, ...]
-    language: str = "en"
-    max_subjects: int = 1_000
-    popularity: str = "statements"
-    min_objects: int = 2
-    ranks: str = "not_deprecated"
-    answers: str = "possible"
-    points_in_time: bool = False
-    close_at_death: bool = True
-    max_open_years: str = _OPEN_YEARS
-    linked_objects: bool = True
-    ambiguous: str = "qualify"
-    aliases: bool = True
-    shares: tuple[float, float] = (0.2, 0.1)
-    seed: int = 42
-    min_year: int = 2010
-    rules: Rules = "tempkb"
-    changes: Changes = "handover"
+    language: str = option("en", "The language of names; templates in other languages are left out.")
+    max_subjects: AtLeastOne = option(
+        1_000, "The largest number of subjects of a relation; the most popular are chosen (TempLAMA: 1,000)."
+    )
+    popularity: Literal["statements", "site_links", "inlinks"] = option(
+        "statements", "The number of `statements` (as in the papers), `site_links`, or `inlinks` in the newest window."
+    )
+    min_objects: AtLeastOne = option(
+        2, "The number of objects that a subject must have in the study, so that there is something to ask."
+    )
+    ranks: Literal["not_deprecated", "best", "all"] = option(
+        "not_deprecated",
+        "The statements that are used: `not_deprecated`, the `best` of a property, or `all` (as in the papers).",
+    )
+    answers: Literal["possible", "certain"] = option(
+        "possible", "`possible` for some reading of the dates, or `certain` for every one."
+    )
+    points_in_time: bool = option(False, "Whether points in time (P585) are used as facts of their day, month or year.")
+    close_at_death: bool = option(
+        True, "Whether the day on which a subject died or was dissolved closes an end that is not known."
+    )
+    # Nobody plays for a team for more than 30 years or is taught for more than 15 (docs/decisions.md).
+    max_open_years: str = option(
+        "P54:30,P69:15",
+        "A statement without a known end that began more years before a window is not an answer in it: `none`, a "
+        "number for all relations, or numbers by relation; `P54:30,80` is 30 for P54 and 80 for all others.",
+    )
+    linked_objects: bool = option(True, "Whether an object must have a page in the wiki, as subjects must.")
+    ambiguous: Literal["qualify", "drop", "keep"] = option(
+        "qualify", "Subjects with the same name: `qualify` them by their page's title, `drop` them, or `keep` them."
+    )
+    aliases: bool = option(True, "Whether the other names of an answer are listed with it.")
+    shares: tuple[Share, Share] = option(
+        (0.2, 0.1),
+        "Shares of subjects in train and in validation; the others are in test.",
+        allowed="two numbers from 0 to 1, as 0.2,0.1",
+    )
+    seed: int = option(42, "The seed of the split.")
+    min_year: int = option(
+        2010, "The year in which or after which a fact must begin or end (only in the papers' rules)."
+    )
+    rules: Literal["tempkb", "paper"] = option("tempkb", "`tempkb`, or `paper` for the rules of the released code.")
+    changes: Literal["handover", "sets", "released"] = option(
+        "handover",
+        "How changes are found: by `handover` from one object to another, by the `sets` of answers of two windows, or "
+        "as `released`, by texts and names; with the papers' rules only the last is possible.",
+    )
 
     def __post_init__(self) -> None:
         """Check the design.
@@ -90,11 +89,9 @@ class Design:
         Raises:
             DesignError: a value is not allowed; the message names the hyperparameter, the value and what is expected.
         """
-        refuse_values(self, _CHOICES, {"max_subjects": 1, "min_objects": 1})
         self.open_years()
-        # No comparison with NaN is true, so this asks what shares must be, and not what they must not be.
-        if len(self.shares) != 2 or not all(0 <= one <= 1 for one in self.shares) or sum(self.shares) > 1:
-            raise DesignError(f"shares: found {self.shares}; expected two numbers from 0 to 1, as 0.2,0.1")
+        if sum(self.shares) > 1:
+            raise DesignError(f"shares: found {self.shares}; expected two numbers of at most 1 together, as 0.2,0.1")
         if self.rules == "paper" and self.changes != "released":
             raise DesignError(
                 f"changes: found {self.changes!r} with rules 'paper', which fill in the dates that are missing; "
@@ -149,35 +146,14 @@ class Design:
 
     def to_json(self) -> dict[str, Any]:
         """Return the design as plain values, for files and for the release's row."""
-        return {
-            **asdict(self),
-            "granularity": str(self.granularity),
-            "first": self.first.isoformat(),
-            "end": self.end.isoformat(),
-            "shares": list(self.shares),
-            "templates": [one.to_json() for one in self.templates],
-        }
+        return {**super().to_json(), "templates": [one.to_json() for one in self.templates]}
 
     def days(self) -> tuple[date, date]:
         """Return the first day of the study, and the first day after it."""
         return self.first, self.end
 
 
-def from_json(values: Mapping[str, Any]) -> Design:
-    """Return a design from the values that `to_json` wrote."""
-    return Design(
-        **{
-            **values,
-            "granularity": Granularity(values["granularity"]),
-            "first": date.fromisoformat(values["first"]),
-            "end": date.fromisoformat(values["end"]),
-            "templates": tuple(Template(**one) for one in values["templates"]),
-            "shares": tuple(values["shares"]),
-        }
-    )
-
-
-_PAPER: Mapping[str, Any] = {
+_PAPER: designs.Preset = {
     "ranks": "all",
     "close_at_death": False,
     "max_open_years": "none",
@@ -186,7 +162,7 @@ _PAPER: Mapping[str, Any] = {
     "rules": "paper",
     "changes": "released",
 }
-PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+PRESETS: Mapping[str, Mapping[str, designs.Preset]] = {
     TEMPLAMA: {"tempkb": {}, "paper": _PAPER, "small": {"max_subjects": 50}},
     DYNAMIC: {
         "tempkb": {},
@@ -216,24 +192,17 @@ def make_design(
     Raises:
         DesignError: an unknown preset, hyperparameter or value.
     """
-    presets = PRESETS[benchmark]
-    if preset not in presets:
-        raise DesignError(f"preset {preset!r}: no such preset; known: {', '.join(presets)}")
     if granularity not in list(Granularity):
-        raise DesignError(f"granularity: found {granularity!r}; expected {', '.join(Granularity)}")
+        raise DesignError(f"granularity: found {granularity!r}; expected {listed(list(Granularity))}")
     first, end = parse_range(windows)
-    named = tuple(templates) or (_TEMPLATES[benchmark],)
-    worded = tuple(one for name in named for one in _templates(name))
-    fixed = {"dump_id", "granularity", "first", "end", "templates"}
-    parts: dict[str, Any] = {one.name: one.default for one in fields(Design) if one.name not in fixed}
-    parts.update(presets[preset])
-    known = set(parts)
-    for name, text in (changes or {}).items():
-        if name not in known:
-            raise DesignError(f"{name}: no such part of a design; known: {', '.join(sorted(known))}")
-        parts[name] = read_value(name, text, parts[name])
-    # Values are checked together at the end: templates in German need a language that another change sets.
-    return Design(dump_id, Granularity(granularity), first, end, worded, **parts)
+    given = {
+        "dump_id": dump_id,
+        "granularity": Granularity(granularity),
+        "first": first,
+        "end": end,
+        "templates": tuple(one for name in tuple(templates) or (_TEMPLATES[benchmark],) for one in _templates(name)),
+    }
+    return Design.of(PRESETS[benchmark], preset, changes, **given)
 
 
 def _templates(name: str) -> tuple[Template, ...]:

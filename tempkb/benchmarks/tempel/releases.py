@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from tempkb.benchmarks import releases
-from tempkb.benchmarks.tempel.design import Design, from_json
+from tempkb.benchmarks.tempel.design import Design
 from tempkb.errors import DesignError
 
 
@@ -70,5 +70,5 @@ def balanced(release: Release) -> Release:
 def read_entry(entry: Mapping[str, Any]) -> Release:
     """Return a release from its entry in the register, or from a new entry without added snapshots."""
     added = tuple(date.fromisoformat(day) for day in entry.get("added", ()))
-    design = from_json(entry["design"])
+    design = Design.from_json(entry["design"])
     return Release(entry["name"], entry["benchmark"], entry["preset"], design, added, entry.get("made_from", ""))

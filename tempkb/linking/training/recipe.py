@@ -13,12 +13,17 @@ chosen by validation mentions of the world of seed 7, and confirmed with test me
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from sys import float_info
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from tempkb.errors import SettingsError
+from tempkb.options import AtLeastOne, Share, option, options_of, read_all
 
 VERSION = 1  # of what training computes; raise it when the same numbers give other weights
+_Positive = Annotated[float, Meta(ge=0, lt=float_info.max)]
 
 
 @dataclass(frozen=True)
@@ -27,44 +32,39 @@ class Recipe:
 
     Attributes:
         base: checkpoint with which training begins; empty for random weights.
-        towers: 2 if mentions and entities have weights of their own, 1 if they share them.
-        max_tokens: of a mention in its context, and of an entity; special ones included.
-        batch_size: mentions of a step, on all GPUs together. The entities of all are compared with each.
-        mini_batch_size: texts of which activations are in memory at once. It changes memory and speed, nothing else.
-        epochs: how often all mentions are read.
-        warm_up: share of the steps in which the rate rises; from then on it falls to zero.
-        max_grad_norm: longest gradient; longer ones are made as long.
-        vocabulary: tokens of a tokenizer that is trained with random weights.
-        hidden_size: length of the vectors of random weights.
-        layers: of random weights.
-        heads: of random weights.
-        intermediate_size: width of the layers between of random weights.
-        dropout: of random weights.
-        initializer_range: spread of random weights.
-        passed_on: what is added to the diagonals of the matrices by which attention passes on what it reads, of random
-            weights. With 1 the vector of a text contains those of its tokens before anything is learnt.
-        positions: factor of the vectors of positions, of random weights.
     """
 
     base: str
-    towers: int = 2
-    max_tokens: int = 128
-    batch_size: int = 64
-    mini_batch_size: int = 64
-    epochs: int = 10
-    learning_rate: float = 1e-4
-    warm_up: float = 0.1
-    weight_decay: float = 0.01
-    max_grad_norm: float = 1.0
-    vocabulary: int = 0
-    hidden_size: int = 0
-    layers: int = 0
-    heads: int = 0
-    intermediate_size: int = 0
-    dropout: float = 0.0
-    initializer_range: float = 0.0
-    passed_on: float = 0.0
-    positions: float = 0.0
+    towers: Annotated[int, Meta(ge=1, le=2)] = option(
+        2, "2 if mentions and entities have weights of their own, 1 if they share them."
+    )
+    max_tokens: Annotated[int, Meta(ge=8)] = option(
+        128, "Of a mention in its context, and of an entity; special ones included."
+    )
+    batch_size: Annotated[int, Meta(ge=2)] = option(
+        64, "Mentions of a step, on all GPUs together. The entities of all are compared with each."
+    )
+    mini_batch_size: AtLeastOne = option(
+        64, "Texts of which activations are in memory at once. It changes memory and speed, nothing else."
+    )
+    epochs: AtLeastOne = option(10, "How often all mentions are read.")
+    learning_rate: _Positive = option(1e-4, "The highest rate.")
+    warm_up: Share = option(0.1, "Share of the steps in which the rate rises; from then on it falls to zero.")
+    weight_decay: _Positive = option(0.01, "Decay of weights.")
+    max_grad_norm: _Positive = option(1.0, "Longest gradient; longer ones are made as long.")
+    vocabulary: Annotated[int, Meta(ge=100)] = option(0, "Tokens of a tokenizer that is trained with random weights.")
+    hidden_size: AtLeastOne = option(0, "Length of the vectors of random weights.")
+    layers: AtLeastOne = option(0, "Of random weights.")
+    heads: AtLeastOne = option(0, "Of random weights.")
+    intermediate_size: AtLeastOne = option(0, "Width of the layers between of random weights.")
+    dropout: Share = option(0.0, "Of random weights.")
+    initializer_range: _Positive = option(0.0, "Spread of random weights.")
+    passed_on: _Positive = option(
+        0.0,
+        "What is added to the diagonals of the matrices by which attention passes on what it reads, of random weights. "
+        "With 1 the vector of a text contains those of its tokens before anything is learnt.",
+    )
+    positions: _Positive = option(0.0, "Factor of the vectors of positions, of random weights.")
 
     def numbers(self) -> dict[str, Any]:
         """Return all that decides what a linker becomes, beside its examples and its seed."""
@@ -93,19 +93,6 @@ PRESETS: Mapping[str, Recipe] = {
 }
 """Recipes by their names."""
 
-# What may be said of each number: the least that is allowed.
-_LEAST: Mapping[str, float] = {
-    "towers": 1,
-    "max_tokens": 8,
-    "batch_size": 2,
-    "mini_batch_size": 1,
-    "epochs": 1,
-    "vocabulary": 100,
-    "hidden_size": 1,
-    "layers": 1,
-    "heads": 1,
-    "intermediate_size": 1,
-}
 _OF_RANDOM_WEIGHTS = (
     "vocabulary",
     "hidden_size",
@@ -133,16 +120,8 @@ def recipe_of(what: str, preset: str, base: str, settings: Sequence[tuple[str, s
     if base:
         nothing: dict[str, Any] = dict.fromkeys(_OF_RANDOM_WEIGHTS, 0)
         recipe = replace(recipe, base=base, **nothing)
-    kinds = {one.name: type(getattr(recipe, one.name)) for one in fields(recipe) if one.name != "base"}
-    if recipe.base:
-        kinds = {name: kind for name, kind in kinds.items() if name not in _OF_RANDOM_WEIGHTS}
-    for name, found in settings:
-        if name not in kinds:
-            raise SettingsError(f"{what}: found the setting {name!r}; expected one of {', '.join(kinds)}")
-        changed: dict[str, Any] = {name: _number(what, name, found, kinds[name])}
-        recipe = replace(recipe, **changed)
-    if recipe.towers > 2:
-        raise SettingsError(f"{what}: found towers={recipe.towers}; expected 1, which both share, or 2")
+    known = {name: one for name, one in options_of(Recipe).items() if not (recipe.base and name in _OF_RANDOM_WEIGHTS)}
+    recipe = replace(recipe, **read_all(f"{what}: ", known, dict(settings), "setting"))
     if recipe.heads and recipe.hidden_size % recipe.heads:
         raise SettingsError(
             f"{what}: found hidden_size={recipe.hidden_size} and heads={recipe.heads}; expected a multiple of the heads"
@@ -160,17 +139,3 @@ def other_numbers(preset: str, base: str, numbers: Mapping[str, Any]) -> dict[st
     recipe = recipe_of(preset, preset, "" if base == PRESETS[preset].base else base, ())
     usual = {**recipe.numbers(), "hard_negatives": 0}
     return {name: (numbers[name], value) for name, value in usual.items() if name in numbers and numbers[name] != value}
-
-
-def _number(what: str, name: str, found: str, kind: type) -> int | float:
-    least = _LEAST.get(name, 0)
-    try:
-        number: int | float = kind(found)
-    except ValueError:
-        number = float("nan")
-    most = 1 if name in ("warm_up", "dropout") else float("inf")
-    if not least <= number <= most or number == float("inf"):
-        sort = "a whole number" if kind is int else "a number"
-        limit = f"from {least} to 1" if most == 1 else f"from {least}"
-        raise SettingsError(f"{what}: found {name}={found}; expected {sort} {limit}")
-    return number

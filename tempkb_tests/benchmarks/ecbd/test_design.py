@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from tempkb.benchmarks.ecbd.design import PRESETS, from_json, make_design
+from tempkb.benchmarks.ecbd.design import PRESETS, Design, make_design
 from tempkb.benchmarks.ecbd.entities import origin_window
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.releases import default_name
@@ -22,7 +22,7 @@ def design(preset: str = "tempkb", popular: str = "", **changes: str):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_design_survives_its_file(preset):
     made = design(preset, popular="7")
-    assert from_json(made.to_json()) == made
+    assert Design.from_json(made.to_json()) == made
     assert made.popular == 7
 
 
@@ -45,23 +45,32 @@ def test_changes_are_read_by_kind():
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"min_words": "many"}, "min_words: found 'many'; expected a value like 500"),
-        ({"min_wrods": "1"}, "min_wrods: no such part of a design; known: .*min_words"),
-        ({"max_distance": "0"}, "max_distance: found 0; expected 1 or more"),
+        ({"min_words": "many"}, "min_words: found 'many'; expected a whole number from 0 on"),
+        ({"min_wrods": "1"}, "min_wrods: no such part of a design; did you mean min_words"),
+        ({"max_distance": "0"}, "max_distance: found '0'; expected a whole number from 1 to 2,147,483,647"),
         ({"popular_pages": "1"}, "popular_pages: no such part"),
-        ({"caps": "both"}, "caps: found 'both'; expected together, separate"),
-        ({"dev_share": "1.5"}, "dev_share: found 1.5; expected a share from 0 to 1"),
+        ({"caps": "both"}, "caps: found 'both'; expected together or separate"),
+        ({"dev_share": "1.5"}, "dev_share: found '1.5'; expected a number from 0 to 1"),
         ({"rules": "released", "max_distance": "5"}, "rules: the released ones fix after_mention"),
-        ({"redirect_names": "yes"}, "redirect_names: found 'yes'; expected a value like False"),
-        ({"suspect_years": "99999"}, "suspect_years: found 99999; expected 1000 or fewer"),
+        ({"redirect_names": "maybe"}, "redirect_names: found 'maybe'; expected true or false"),
+        ({"suspect_years": "99999"}, "suspect_years: found '99999'; expected a whole number from 0 to 1,000"),
         (
             {"max_spans_per_entity": "10000000000"},
-            "max_spans_per_entity: found 10000000000; expected 2147483647 or fewer",
+            "max_spans_per_entity: found '10000000000'; expected a whole number from 1 to 2,147,483,647",
         ),
-        ({"max_spans_per_window": "2147483648"}, "max_spans_per_window: found 2147483648; expected 2147483647"),
-        ({"max_distance": "10000000000"}, "max_distance: found 10000000000; expected 2147483647 or fewer"),
-        ({"max_span_words": "10000000000"}, "max_span_words: found 10000000000; expected 2147483647 or fewer"),
-        ({"origin_granularity": "day"}, "origin_granularity: found 'day'"),
+        (
+            {"max_spans_per_window": "2147483648"},
+            "max_spans_per_window: found '2147483648'; expected a whole number from 0 to 2,147,483,647",
+        ),
+        (
+            {"max_distance": "10000000000"},
+            "max_distance: found '10000000000'; expected a whole number from 1 to 2,147,483,647",
+        ),
+        (
+            {"max_span_words": "10000000000"},
+            "max_span_words: found '10000000000'; expected a whole number from 1 to 2,147,483,647",
+        ),
+        ({"origin_granularity": "day"}, "origin_granularity: found 'day'; expected week, month, quarter or year"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(changes, told):

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from tempkb.benchmarks.fact_queries.design import DYNAMIC, TEMPLAMA, from_json, make_design
+from tempkb.benchmarks.fact_queries.design import DYNAMIC, TEMPLAMA, Design, make_design
 from tempkb.benchmarks.fact_queries.templates import Template, read_templates, template_set
 from tempkb.benchmarks.releases import default_name
 from tempkb.errors import DesignError
@@ -79,7 +79,7 @@ def test_the_released_dates_know_the_released_changes_only():
 
 def test_a_design_is_read_back_and_names_itself():
     made = design(max_subjects="7", shares="0.5,0.25")
-    assert from_json(made.to_json()) == made
+    assert Design.from_json(made.to_json()) == made
     assert default_name(TEMPLAMA, made).startswith("templama-20190101-20210101-")
     assert default_name(TEMPLAMA, made) != default_name(TEMPLAMA, design(max_subjects="8"))
     assert made.windows()[-1].end == date(2021, 1, 1)
@@ -93,12 +93,12 @@ def test_a_design_is_read_back_and_names_itself():
         ({"windows": "2019-02-01..2020-01-01"}, "windows: no year begins from 2019-02-01"),
         ({"windows": "2019-01-01..2020-07-01"}, "is not made of whole years; expected 2019-01-01..2021-01-01"),
         ({"templates": ["mine"]}, "templates 'mine': no such set"),
-        ({"max_subjects": "many"}, "max_subjects: found 'many'; expected a value like 1000"),
-        ({"max_subjects": "0"}, "max_subjects: found 0"),
-        ({"popularity": "beauty"}, "popularity: found 'beauty'; expected statements, site_links, inlinks"),
+        ({"max_subjects": "many"}, "max_subjects: found 'many'; expected a whole number from 1 on"),
+        ({"max_subjects": "0"}, "max_subjects: found '0'"),
+        ({"popularity": "beauty"}, "popularity: found 'beauty'; expected statements, site_links or inlinks"),
         ({"answers": "maybe"}, "answers: found 'maybe'"),
         ({"shares": "0.9,0.2"}, "shares: found"),
-        ({"shares": "nan,nan"}, r"shares: found \(nan, nan\); expected two numbers from 0 to 1, as 0\.2,0\.1"),
+        ({"shares": "nan,nan"}, r"shares: found 'nan,nan'; expected two numbers from 0 to 1, as 0\.2,0\.1"),
         ({"shares": "0.2,nan"}, "shares: found"),
         ({"language": "de"}, "no template is in 'de'"),
     ],

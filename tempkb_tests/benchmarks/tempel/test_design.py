@@ -8,7 +8,6 @@ from tempkb.benchmarks.releases import default_name
 from tempkb.benchmarks.tempel.design import (
     PRESETS,
     Design,
-    from_json,
     make_design,
     read_snapshots,
 )
@@ -77,12 +76,12 @@ def test_snapshots_up_to_a_window_that_no_day_ends_are_refused():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"min_inlinks": "3"}, "min_inlinks: no such hyperparameter; known: nr_ct_ents_per_cut"),
-        ({"min_nr_inlinks": "many"}, "min_nr_inlinks: found 'many'; expected a value like 10"),
-        ({"max_mens_per_ent": "5,5"}, "expected three numbers, as 500,10,10"),
-        ({"ed_men_title": "2"}, "ed_men_title: found 2.0; expected a number from 0 to 1"),
-        ({"nr_ct_ents_per_cut": "0"}, "nr_ct_ents_per_cut: found 0; expected 1 or more"),
-        ({"rules": "mine"}, "rules: found 'mine'"),
+        ({"min_inlinks": "3"}, "min_inlinks: no such part of a design; did you mean min_nr_inlinks"),
+        ({"min_nr_inlinks": "many"}, "min_nr_inlinks: found 'many'; expected a whole number"),
+        ({"max_mens_per_ent": "5,5"}, "max_mens_per_ent: found '5,5'; expected three numbers from 1 on, as 500,10,10"),
+        ({"ed_men_title": "2"}, "ed_men_title: found '2'; expected a number from 0 to 1"),
+        ({"nr_ct_ents_per_cut": "0"}, "nr_ct_ents_per_cut: found '0'; expected a whole number from 1 on"),
+        ({"rules": "mine"}, "rules: found 'mine'; expected tempkb or paper"),
         ({"first_cut_from": "2014-01-01"}, "expected a day before the first snapshot 2013-01-01"),
     ],
 )
@@ -103,7 +102,7 @@ def test_changes_are_read_by_their_kind_and_kept_in_json():
     design = make_design("small", YEARS, changes)
     assert (design.min_nr_inlinks, design.ed_men_title, design.equal_snapshots) == (5, 0.3, False)
     assert (design.max_mens_per_ent, design.first_cut_from, design.rules) == ((50, 5, 5), date(2010, 1, 1), "paper")
-    assert from_json(design.to_json()) == design
+    assert Design.from_json(design.to_json()) == design
 
 
 def test_the_name_tells_the_span_and_changes_with_the_design():
