@@ -3,11 +3,11 @@
 A benchmark makes prompts from its items with pure functions; scorers (`tempkb/models`) know prompts and no benchmark.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tempkb.store.columns import columns, rules
-from tempkb.store.tables import Family, Table, View
+from tempkb.store.tables import Table, View, table_of_releases
 
 ROLES = ("current", "previous", "control", "candidate", "wrong_date")
 
@@ -67,10 +67,7 @@ def prompts_table(
     variants: Mapping[str, str],
     window: str,
     cluster: str,
-    *,
-    partitioned_by: str = "release",
-    partition_columns: tuple[str, ...] = ("release",),
-    code_version: str = "1",
+    declare: Callable[..., Table] = table_of_releases,
 ) -> Table:
     """Declare the table of a benchmark's prompts.
 
@@ -81,14 +78,12 @@ def prompts_table(
         variants: meaning of each variant.
         window: what `window_start` is of an item.
         cluster: what `cluster_id` refers to.
-        partitioned_by: what one partition holds, in words.
-        partition_columns: columns with one value in a partition.
-        code_version: see `Table`.
+        declare: makes the table, and knows its partitions.
     """
     names = ", ".join(f"'{name}'" for name in variants)
     roles = ", ".join(f"'{name}'" for name in ROLES)
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in variants.items())
-    return Table(
+    return declare(
         name=f"{benchmark}_prompts",
         meaning=f"The prompts of {title}: what models are asked about each item. `prompt_scores` has the answers.",
         columns=columns(f"""
@@ -109,10 +104,6 @@ def prompts_table(
             split VARCHAR: split of the item; null if it belongs to none
         """),
         key=("item_id", "target_id", "variant"),
-        family=Family.RELEASE,
-        partitioned_by=partitioned_by,
-        partition_columns=partition_columns,
-        code_version=code_version,
         persist="view",
         rules=rules(f"""
             known_variant: the variant has a known value
@@ -131,18 +122,8 @@ def prompts_table(
 
 _SCORES = "prompt_scores"  # declared in a later room
 _SHOWN = (
-    "release",
-    "window_start",
-    "item_id",
-    "target_id",
-    "variant",
-    "role",
-    "stands_for_id",
-    "cluster_id",
-    "split",
-    "left_context",
-    "target",
-    "right_context",
+    "release, window_start, item_id, target_id, variant, role, stands_for_id, cluster_id, split, left_context, target, "
+    "right_context"
 )
 
 
@@ -152,13 +133,12 @@ def scores_view(name: str, title: str, *tables: str) -> View:
     Args:
         tables: names of their tables of prompts; if there are several, some may be missing.
     """
-    columns = ", ".join(_SHOWN)
-    prompts = " UNION ALL ".join(f"SELECT {columns}, prompt_id FROM {table}" for table in tables)
+    prompts = " UNION ALL ".join(f"SELECT {_SHOWN}, prompt_id FROM {table}" for table in tables)
     return View(
         name=name,
         meaning=f"The scores of the prompts of {title}: one row for each prompt, model and scorer.",
         query=f"""
-        SELECT s.model, s.scorer, {columns}, s.status, s.log_prob_nats, s.n_tokens, s.n_chars, prompt_id
+        SELECT s.model, s.scorer, {_SHOWN}, s.status, s.log_prob_nats, s.n_tokens, s.n_chars, prompt_id
         FROM ({prompts}) AS p JOIN {_SCORES} AS s USING (prompt_id)
         """,
         needs=(_SCORES, *(tables if len(tables) == 1 else ())),

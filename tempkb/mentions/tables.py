@@ -10,11 +10,7 @@ CLEANER_VERSION = 7
 _TEXTS_VERSION = f"{CLEANER_VERSION}.{table_version()}"
 
 SECTION = struct_of(
-    ("level", INT8),
-    ("title", STRING),
-    ("start_char", INT32),
-    ("body_start_char", INT32),
-    ("end_char", INT32),
+    ("level", INT8), ("title", STRING), ("start_char", INT32), ("body_start_char", INT32), ("end_char", INT32)
 )
 PARAGRAPH = struct_of(("kind", STRING), ("start_char", INT32), ("end_char", INT32))
 HOLE = struct_of(("offset_char", INT32), ("kind", STRING), ("name", STRING))

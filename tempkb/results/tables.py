@@ -255,12 +255,4 @@ FACT_DELAYS = table_of_results(
     code_version="2",
 )
 
-TABLES = (
-    KNOWLEDGE,
-    KNOWS,
-    LINKING_EFFECTS,
-    LINKING_SUMS,
-    NIL_RESULTS,
-    FACT_DELAYS,
-    *judged_tables.TABLES,
-)
+TABLES = (KNOWLEDGE, KNOWS, LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS, FACT_DELAYS, *judged_tables.TABLES)

@@ -149,10 +149,7 @@ table_of_quarters = partial(
 table_of_releases = partial(Table, family=Family.RELEASE, partitioned_by="release", partition_columns=("release",))
 table_of_results = partial(Table, family=Family.RESULT, partitioned_by="nothing", partition_columns=())
 _side_table = partial(
-    Table,
-    family=Family.SIDE,
-    partitioned_by="side file of each version",
-    partition_columns=("table_name", "partition"),
+    Table, family=Family.SIDE, partitioned_by="side file of each version", partition_columns=("table_name", "partition")
 )
 
 

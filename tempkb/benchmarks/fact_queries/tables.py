@@ -128,7 +128,5 @@ def fact_prompts_table(benchmark: str, title: str, variants: Mapping[str, str], 
         variants=variants,
         window="first day of the window",
         cluster="the query's subject",
-        partitioned_by="release and window",
-        partition_columns=("release", "window_start"),
-        code_version="2",
+        declare=partial(table_of_release_windows, code_version="2"),
     )
