@@ -17,10 +17,11 @@ from tempkb.engine.tasks import Task
 from tempkb.partitions import DUMPS, partitions_of
 from tempkb.rooms import ROOMS
 from tempkb.settings import load_home
+from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
-from tempkb.store.tables import Column, Family, Table
+from tempkb.store.tables import Family, Table
 from tempkb.store.types import INT64, STRING
 
 OF_WINDOWS = Table(

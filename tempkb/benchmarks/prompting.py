@@ -3,11 +3,11 @@
 A benchmark makes prompts from its items with pure functions; scorers (`tempkb/models`) know prompts and no benchmark.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tempkb.store.tables import Column, Family, Rule, Table, View
-from tempkb.store.types import DATE, STRING
+from tempkb.store.columns import columns, rules
+from tempkb.store.tables import Table, View, table_of_releases
 
 ROLES = ("current", "previous", "control", "candidate", "wrong_date")
 
@@ -62,16 +62,12 @@ class Prompting:
 def prompts_table(
     benchmark: str,
     title: str,
-    release: Column,
     item: str,
     target: str,
     variants: Mapping[str, str],
     window: str,
     cluster: str,
-    *,
-    partitioned_by: str = "release",
-    partition_columns: tuple[str, ...] = ("release",),
-    code_version: str = "1",
+    declare: Callable[..., Table] = table_of_releases,
 ) -> Table:
     """Declare the table of a benchmark's prompts.
 
@@ -82,74 +78,52 @@ def prompts_table(
         variants: meaning of each variant.
         window: what `window_start` is of an item.
         cluster: what `cluster_id` refers to.
-        partitioned_by: what one partition holds, in words.
-        partition_columns: columns with one value in a partition.
-        code_version: see `Table`.
+        declare: makes the table, and knows its partitions.
     """
     names = ", ".join(f"'{name}'" for name in variants)
     roles = ", ".join(f"'{name}'" for name in ROLES)
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in variants.items())
-    return Table(
+    return declare(
         name=f"{benchmark}_prompts",
         meaning=f"The prompts of {title}: what models are asked about each item. `prompt_scores` has the answers.",
-        columns=(
-            release,
-            Column("window_start", DATE, window),
-            Column("item_id", STRING, item),
-            Column("target_id", STRING, target),
-            Column("variant", STRING, f"form of the prompt; {meanings}"),
-            Column("prompt_id", STRING, "hash of the three parts of the text; equal prompts of any release share it"),
-            Column("left_context", STRING, "text before the target, with the blank between them", is_bulk=True),
-            Column("target", STRING, "the text whose log-probability is asked for", is_bulk=True),
-            Column("right_context", STRING, "text after the target, to the end of its sentence", is_bulk=True),
-            Column(
-                "role",
-                STRING,
-                "current (right in the window), previous (was right in the window before), control (of another item), "
-                "candidate (of a closed set) or wrong_date (asked about a window in which it is not right)",
-            ),
-            Column(
-                "stands_for_id",
-                STRING,
-                "for a control: target_id of the prompt of the same item in whose place it is asked; null for others",
-            ),
-            Column("cluster_id", STRING, cluster),
-            Column("split", STRING, "split of the item; null if it belongs to none"),
-        ),
+        columns=columns(f"""
+            release
+            window_start DATE: {window}
+            item_id VARCHAR: {item}
+            target_id VARCHAR: {target}
+            variant VARCHAR: form of the prompt; {meanings}
+            prompt_id VARCHAR: hash of the three parts of the text; equal prompts of any release share it
+            left_context VARCHAR (bulk): text before the target, with the blank between them
+            target VARCHAR (bulk): the text whose log-probability is asked for
+            right_context VARCHAR (bulk): text after the target, to the end of its sentence
+            role VARCHAR: current (right in the window), previous (was right in the window before), control (of another
+                item), candidate (of a closed set) or wrong_date (asked about a window in which it is not right)
+            stands_for_id VARCHAR: for a control: target_id of the prompt of the same item in whose place it is asked;
+                null for others
+            cluster_id VARCHAR: {cluster}
+            split VARCHAR: split of the item; null if it belongs to none
+        """),
         key=("item_id", "target_id", "variant"),
-        family=Family.RELEASE,
-        partitioned_by=partitioned_by,
-        partition_columns=partition_columns,
-        code_version=code_version,
         persist="view",
-        rules=(
-            Rule("known_variant", "the variant has a known value", f"variant NOT IN ({names})"),
-            Rule("known_role", "the role has a known value", f"role NOT IN ({roles})"),
-            Rule("has_a_target", "the target has a character that is not blank", "trim(target) = ''"),
-            Rule("is_an_id", "a prompt's id has 32 hex digits", "NOT regexp_full_match(prompt_id, '[0-9a-f]{32}')"),
-            Rule(
-                "control_stands_for_another",
-                "a control, and nothing else, stands for another target",
-                "(role = 'control') <> (stands_for_id IS NOT NULL)",
-            ),
-        ),
+        rules=rules(f"""
+            known_variant: the variant has a known value
+                variant NOT IN ({names})
+            known_role: the role has a known value
+                role NOT IN ({roles})
+            has_a_target: the target has a character that is not blank
+                trim(target) = ''
+            is_an_id: a prompt's id has 32 hex digits
+                NOT regexp_full_match(prompt_id, '[0-9a-f]{{32}}')
+            control_stands_for_another: a control, and nothing else, stands for another target
+                (role = 'control') <> (stands_for_id IS NOT NULL)
+        """),
     )
 
 
 _SCORES = "prompt_scores"  # declared in a later room
 _SHOWN = (
-    "release",
-    "window_start",
-    "item_id",
-    "target_id",
-    "variant",
-    "role",
-    "stands_for_id",
-    "cluster_id",
-    "split",
-    "left_context",
-    "target",
-    "right_context",
+    "release, window_start, item_id, target_id, variant, role, stands_for_id, cluster_id, split, left_context, target, "
+    "right_context"
 )
 
 
@@ -159,13 +133,12 @@ def scores_view(name: str, title: str, *tables: str) -> View:
     Args:
         tables: names of their tables of prompts; if there are several, some may be missing.
     """
-    columns = ", ".join(_SHOWN)
-    prompts = " UNION ALL ".join(f"SELECT {columns}, prompt_id FROM {table}" for table in tables)
+    prompts = " UNION ALL ".join(f"SELECT {_SHOWN}, prompt_id FROM {table}" for table in tables)
     return View(
         name=name,
         meaning=f"The scores of the prompts of {title}: one row for each prompt, model and scorer.",
         query=f"""
-        SELECT s.model, s.scorer, {columns}, s.status, s.log_prob_nats, s.n_tokens, s.n_chars, prompt_id
+        SELECT s.model, s.scorer, {_SHOWN}, s.status, s.log_prob_nats, s.n_tokens, s.n_chars, prompt_id
         FROM ({prompts}) AS p JOIN {_SCORES} AS s USING (prompt_id)
         """,
         needs=(_SCORES, *(tables if len(tables) == 1 else ())),

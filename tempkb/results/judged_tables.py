@@ -7,110 +7,88 @@ from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.sql_estimates.aggregates import ALL as EVERY
 from tempkb.sql_estimates.aggregates import pooled
 from tempkb.sql_estimates.clustered_sql import FRACTION, SHARE, estimates
+from tempkb.store.columns import columns, rules
 from tempkb.store.quoting import literal
-from tempkb.store.tables import Column, Family, Rule, Table, View
-from tempkb.store.types import DATE, FLOAT64, INT32, STRING, list_of
+from tempkb.store.tables import View, table_of_results
 
 POSITIONS = ("before", "inside", "after")
 
 _KINDS = "; ".join(f"{name}: {meaning}" for name, meaning in NAMES.items())
-_ASKED = (
-    Column("release", STRING, "release whose item it is"),
-    Column("model", STRING, "name of the model"),
-    Column("decoder", STRING, "family, name, version and number type, such as causal.greedy-1.f32"),
-)
-_SAID = (
-    Column("question_id", STRING, "hash of the text around the gap, as in generations"),
-    Column("status", STRING, f"of the first answer: {', '.join(STATUSES)}"),
-    Column("text", STRING, "the first answer; null if there is none"),
-)
-_ONCE = (
-    "variant of the prompt; once for a fact that is asked without a date: the query as it is, or, if the model is not "
-    "asked that, with the object last"
-)
 _VALUES = ("exact_match", "f1", "rouge1", "recall_at_10", "rouge1_over_masks", "released_f1_macro")
 
-JUDGED_ANSWERS = Table(
+_columns = columns.extended(f"""
+    question_id VARCHAR: hash of the text around the gap, as in generations
+    status VARCHAR: of the first answer: {", ".join(STATUSES)}
+    text VARCHAR: the first answer; null if there is none
+""")
+
+JUDGED_ANSWERS = table_of_results(
     name="judged_answers",
     meaning="What answers of models are worth, one row for each item, model and decoder: the first answer against all "
     "names that are right, with aliases. Of an answer of causal.greedy, which runs on, its beginning counts: the "
     "shortest right name with which it begins, else its first line. Values are null where the model could not be "
     "asked; an answer that is missing, refused or cut off has zero.",
-    columns=(
-        Column("benchmark", STRING, "name of the benchmark"),
-        *_ASKED,
-        Column("item_id", STRING, "item, as in the benchmark's prompts"),
-        Column("wording", STRING, _ONCE),
-        Column("window_start", DATE, "first day of the item's window; of an entity, of the year of its origin"),
-        Column("split", STRING, "split of the item"),
-        Column("subset", STRING, "subset of the release's items; null if it has none"),
-        Column("cluster_id", STRING, "subject or entity by which errors are clustered"),
-        *_SAID,
-        Column("accepted", list_of(STRING), "names that are right, with aliases", is_bulk=True),
-        Column("exact_match", FLOAT64, "1 if it is one of them, normalised as by SQuAD's evaluation, else 0"),
-        Column("f1", FLOAT64, "largest F1 of its words with those of a right name (SQuAD)"),
-        Column("rouge1", FLOAT64, "largest ROUGE-1 F of stemmed words"),
-        Column("recall_at_10", FLOAT64, "of recall: 1 if one of the first ten answers is right to the letter, else 0"),
-        Column("rouge1_over_masks", FLOAT64, "of masked models: the largest rouge1 over all numbers of masks"),
-        Column(
-            "released_f1_macro",
-            FLOAT64,
-            "of masked models: the F1-macro of DynamicTempLAMA's code, over tokens in their places, the largest over "
-            "numbers of masks and right names whose prompts the model has scored; null without one",
-        ),
-    ),
+    columns=_columns("""
+        benchmark VARCHAR: name of the benchmark
+        release, model, decoder
+        item_id VARCHAR: item, as in the benchmark's prompts
+        wording VARCHAR: variant of the prompt; once for a fact that is asked without a date: the query as it is, or, if
+            the model is not asked that, with the object last
+        window_start DATE: first day of the item's window; of an entity, of the year of its origin
+        split VARCHAR: split of the item
+        subset VARCHAR: subset of the release's items; null if it has none
+        cluster_id VARCHAR: subject or entity by which errors are clustered
+        question_id, status, text
+        accepted VARCHAR[] (bulk): names that are right, with aliases
+        exact_match DOUBLE: 1 if it is one of them, normalised as by SQuAD's evaluation, else 0
+        f1 DOUBLE: largest F1 of its words with those of a right name (SQuAD)
+        rouge1 DOUBLE: largest ROUGE-1 F of stemmed words
+        recall_at_10 DOUBLE: of recall: 1 if one of the first ten answers is right to the letter, else 0
+        rouge1_over_masks DOUBLE: of masked models: the largest rouge1 over all numbers of masks
+        released_f1_macro DOUBLE: of masked models: the F1-macro of DynamicTempLAMA's code, over tokens in their places,
+            the largest over numbers of masks and right names whose prompts the model has scored; null without one
+    """),
     key=("benchmark", "release", "model", "decoder", "item_id", "wording"),
-    family=Family.RESULT,
-    partitioned_by="nothing",
-    partition_columns=(),
-    rules=(
-        Rule(
-            "values_are_shares",
-            "values are between 0 and 1",
-            " OR ".join(f"NOT ({one} BETWEEN 0 AND 1)" for one in _VALUES),
-        ),
-        Rule("exact_is_whole", "an exact match has an F1 of one", "exact_match = 1 AND f1 < 1"),
-    ),
+    rules=rules(f"""
+        values_are_shares: values are between 0 and 1
+            {" OR ".join(f"NOT ({one} BETWEEN 0 AND 1)" for one in _VALUES)}
+        exact_is_whole: an exact match has an F1 of one
+            exact_match = 1 AND f1 < 1
+    """),
     code_version="2",
 )
 
-JUDGED_CHANGES = Table(
+JUDGED_CHANGES = table_of_results(
     name="judged_changes",
     meaning="Whom models name where one object took the place of another, one row for each change, model and decoder; "
     "names count with aliases. The question is that of the window in which the old object no longer holds. The placebo "
     "judges the same answer against another subject's change.",
-    columns=(
-        *_ASKED,
-        Column("item_id", STRING, "query, as in dynamic_templama_queries"),
-        Column("new_object_id", STRING, "object that came"),
-        Column("old_object_id", STRING, "object that left"),
-        Column("subject_id", STRING, "subject of the change"),
-        Column("relation", STRING, "its relation"),
-        Column("window_start", DATE, "first window in which the old object no longer holds"),
-        Column("change_from", DATE, "first day on which the change may have happened"),
-        Column("change_to", DATE, "the day after the last"),
-        Column("split", STRING, "split of the subject"),
-        Column(
-            "position",
-            STRING,
-            "before: the model certainly knows these days; after: none of its texts is of them; inside: neither; null "
-            "if its days are not known",
-        ),
-        Column("days_after", INT32, "change_from minus the day from which on the model knows nothing; or null"),
-        *_SAID,
-        Column("new_label", STRING, "name of the object that came"),
-        Column("old_label", STRING, "name of the object that left"),
-        Column("names", STRING, f"what the answer names; null where the model could not be asked. {_KINDS}"),
-        Column("placebo_names", STRING, "the same by another subject's change; null without one"),
-    ),
+    columns=_columns(f"""
+        release, model, decoder
+        item_id VARCHAR: query, as in dynamic_templama_queries
+        new_object_id VARCHAR: object that came
+        old_object_id VARCHAR: object that left
+        subject_id, relation
+        window_start DATE: first window in which the old object no longer holds
+        change_from DATE: first day on which the change may have happened
+        change_to DATE: the day after the last
+        split VARCHAR: split of the subject
+        position VARCHAR: before: the model certainly knows these days; after: none of its texts is of them; inside:
+            neither; null if its days are not known
+        days_after INTEGER: change_from minus the day from which on the model knows nothing; or null
+        question_id, status, text
+        new_label VARCHAR: name of the object that came
+        old_label VARCHAR: name of the object that left
+        names VARCHAR: what the answer names; null where the model could not be asked. {_KINDS}
+        placebo_names VARCHAR: the same by another subject's change; null without one
+    """),
     key=("release", "model", "decoder", "item_id", "new_object_id", "old_object_id"),
-    family=Family.RESULT,
-    partitioned_by="nothing",
-    partition_columns=(),
-    rules=(
-        Rule("known_kind", "what is named has a known value", f"names NOT IN ({', '.join(map(literal, NAMES))})"),
-        Rule("none_has_no_text", "who names nothing gave no answer", "(names = 'none') AND text IS NOT NULL"),
-    ),
+    rules=rules(f"""
+        known_kind: what is named has a known value
+            names NOT IN ({", ".join(map(literal, NAMES))})
+        none_has_no_text: who names nothing gave no answer
+            (names = 'none') AND text IS NOT NULL
+    """),
     code_version="2",
 )
 

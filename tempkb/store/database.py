@@ -28,6 +28,7 @@ from typing import Any
 import duckdb
 
 from tempkb.errors import StoredDamageError
+from tempkb.store.columns import columns
 from tempkb.store.files import NO_ROOM
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError, Patience, locked
@@ -40,31 +41,30 @@ from tempkb.store.opening import (
 )
 from tempkb.store.questions import close_off
 from tempkb.store.quoting import identifier, literal, parquet
-from tempkb.store.tables import SIDE_TABLES, Column, Family, Table, View
-from tempkb.store.types import INSTANT, INT64, STRING
+from tempkb.store.tables import SIDE_TABLES, Family, Table, View
 from tempkb.store.versions import Version
 
 _book = partial(Table, key=(), family=Family.SIDE, partitioned_by="", partition_columns=())
 _PUBLISHED = _book(
     "published",
     "The version of each partition that this file shows.",
-    (
-        Column("table_name", STRING, "table to which the partition belongs"),
-        Column("partition", STRING, "partition key"),
-        Column("version", STRING, "content hash of the version shown"),
-        Column("rows", INT64, "rows of the partition"),
-        Column("published_at", INSTANT, "when the version was published"),
-        Column("sides", STRING, "hash of the exclusions and the manifest of the version"),
-    ),
+    columns("""
+        table_name VARCHAR: table to which the partition belongs
+        partition VARCHAR: partition key
+        version VARCHAR: content hash of the version shown
+        rows BIGINT: rows of the partition
+        published_at TIMESTAMPTZ: when the version was published
+        sides VARCHAR: hash of the exclusions and the manifest of the version
+    """),
 )
 _DECLARED = _book(
     "declared",
     "The declaration under which each table and view was made.",
-    (
-        Column("table_name", STRING, "table or view"),
-        Column("form", STRING, "table, view (over files of the lake), or question (a view over other tables)"),
-        Column("fingerprint", STRING, "changes when the declaration changes"),
-    ),
+    columns("""
+        table_name VARCHAR: table or view
+        form VARCHAR: table, view (over files of the lake), or question (a view over other tables)
+        fingerprint VARCHAR: changes when the declaration changes
+    """),
 )
 _BOOKS = (_PUBLISHED, _DECLARED, *SIDE_TABLES)
 # The column that names the table with whose partition a row was recorded.

@@ -1,4 +1,4 @@
-"""Declarations of tables: columns, key, rules. Pure.
+"""Declarations of tables: name, columns, key, rules. Pure.
 
 Rooms declare their tables with these classes in their own `tables.py`. Reading,
 writing and the tables of rooms are elsewhere.
@@ -13,8 +13,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tempkb.errors import ContractError
+from tempkb.store.columns import Column, Rule, columns
 from tempkb.store.quoting import identifier
-from tempkb.store.types import INT64, STRING, ColumnType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,39 +44,6 @@ class Family(Enum):
     """What scores mean, of all models at once; its one partition is `all`."""
     SIDE = "side"
     """Written beside each version of any table; never built by itself."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: its type and its meaning in a sentence.
-
-    A bulk column holds long texts, for which neither a dictionary nor the smallest
-    and largest value would help a reader.
-    """
-
-    name: str
-    type: ColumnType
-    meaning: str
-    is_bulk: bool = False
-
-    @property
-    def sql_type(self) -> str:
-        """DuckDB's name for the column's type."""
-        return self.type.sql
-
-    @property
-    def arrow(self) -> "pa.DataType":
-        """The column's type in Arrow."""
-        return self.type.arrow
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A promise about each row: `broken_when` is an SQL condition that no row may satisfy."""
-
-    name: str
-    meaning: str
-    broken_when: str
 
 
 @dataclass(frozen=True)
@@ -180,6 +147,10 @@ table_of_quarters = partial(
     Table, family=Family.WINDOW, partitioned_by="quarter of the revision", partition_columns=("quarter",)
 )
 table_of_releases = partial(Table, family=Family.RELEASE, partitioned_by="release", partition_columns=("release",))
+table_of_results = partial(Table, family=Family.RESULT, partitioned_by="nothing", partition_columns=())
+_side_table = partial(
+    Table, family=Family.SIDE, partitioned_by="side file of each version", partition_columns=("table_name", "partition")
+)
 
 
 @dataclass(frozen=True)
@@ -201,40 +172,34 @@ class View:
     optional: tuple[str, ...] = ()
 
 
-EXCLUSIONS = Table(
+EXCLUSIONS = _side_table(
     name="exclusions",
     meaning="Rows that were seen but not kept, counted by reason.",
-    columns=(
-        Column("table_name", STRING, "table to which the rows would have been written"),
-        Column("partition", STRING, "partition of that table"),
-        Column("reason", STRING, "short name of the reason why they were left out"),
-        Column("n", INT64, "number of rows"),
-        Column("example", STRING, "an example, in words"),
-        Column("recorded_in", STRING, "table with whose partition the count was recorded"),
-    ),
+    columns=columns("""
+        table_name VARCHAR: table to which the rows would have been written
+        partition VARCHAR: partition of that table
+        reason VARCHAR: short name of the reason why they were left out
+        n BIGINT: number of rows
+        example VARCHAR: an example, in words
+        recorded_in VARCHAR: table with whose partition the count was recorded
+    """),
     key=("table_name", "partition", "reason", "recorded_in"),
-    family=Family.SIDE,
-    partitioned_by="side file of each version",
-    partition_columns=("table_name", "partition"),
 )
 
-MANIFEST = Table(
+MANIFEST = _side_table(
     name="manifest",
     meaning="Inputs, settings and outputs of each partition: one row per input or output file.",
-    columns=(
-        Column("table_name", STRING, "table to which the partition belongs"),
-        Column("partition", STRING, "partition key"),
-        Column("version", STRING, "content hash that names the version folder"),
-        Column("role", STRING, "input (a file or table that was read) or output (a file in the lake)"),
-        Column("name", STRING, "name of the file or table"),
-        Column("sha256", STRING, "SHA-256 of the file; for an input table its version"),
-        Column("settings", STRING, "settings of the build, as JSON"),
-        Column("code_version", STRING, "version of tempkb and code version of the table"),
-    ),
+    columns=columns("""
+        table_name VARCHAR: table to which the partition belongs
+        partition VARCHAR: partition key
+        version VARCHAR: content hash that names the version folder
+        role VARCHAR: input (a file or table that was read) or output (a file in the lake)
+        name VARCHAR: name of the file or table
+        sha256 VARCHAR: SHA-256 of the file; for an input table its version
+        settings VARCHAR: settings of the build, as JSON
+        code_version VARCHAR: version of tempkb and code version of the table
+    """),
     key=("table_name", "partition", "role", "name"),
-    family=Family.SIDE,
-    partitioned_by="side file of each version",
-    partition_columns=("table_name", "partition"),
 )
 
 SIDE_TABLES = (EXCLUSIONS, MANIFEST)

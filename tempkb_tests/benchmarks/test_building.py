@@ -30,11 +30,12 @@ from tempkb.benchmarks.work import working
 from tempkb.engine.tasks import Order
 from tempkb.errors import ContractError, DesignError
 from tempkb.settings import load_home
+from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
-from tempkb.store.tables import Column, Family, Table
+from tempkb.store.tables import Family, Table
 from tempkb.store.types import DATE, INT64, STRING
 from tempkb_tests.damage import cut_off, flip
 from tempkb_tests.killed import KilledError

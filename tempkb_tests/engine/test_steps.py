@@ -8,10 +8,11 @@ import pytest
 
 from tempkb.engine.steps import Look, Source, Standing, Step, bring
 from tempkb.settings import load_home
+from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
-from tempkb.store.tables import Column, Family, Table
+from tempkb.store.tables import Family, Table
 from tempkb.store.types import INT64, STRING
 
 

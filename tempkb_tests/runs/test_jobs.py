@@ -9,11 +9,12 @@ from tempkb.errors import ModelError
 from tempkb.runs import jobs
 from tempkb.runs.jobs import Summary, run, run_each
 from tempkb.settings import load_home
+from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
-from tempkb.store.tables import Column, Family, Table
+from tempkb.store.tables import Family, Table
 from tempkb.store.types import INT64, STRING
 
 

@@ -63,7 +63,7 @@ def test_a_view_has_the_meanings_of_the_columns_below_it(demo_home):
     shown = cells(said)
     assert ["fact_id", "VARCHAR"] in [row[:2] for row in shown]
     told = {row[0]: row[2] for row in shown}
-    assert told["relation"] == "property, such as P54"
+    assert told["relation"] == "Wikidata property, such as P54"
     assert told["known_to"] == ""
 
 

@@ -2,7 +2,8 @@
 
 import pyarrow as pa
 
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.columns import Column, Rule
+from tempkb.store.tables import Family, Table
 from tempkb.store.types import INT64, STRING
 
 TOWNS = Table(

@@ -13,11 +13,12 @@ import pytest
 
 from tempkb.errors import TempkbError
 from tempkb.settings import load_home
+from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
-from tempkb.store.tables import Column, View
+from tempkb.store.tables import View
 from tempkb.store.types import INT32, STRING, list_of, struct_of
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 

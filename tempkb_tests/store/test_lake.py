@@ -12,10 +12,10 @@ import pytest
 from tempkb.errors import ContractError, SettingsError, StoredDamageError
 from tempkb.settings import load_home
 from tempkb.store import lake
+from tempkb.store.columns import Column
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import POINTER, Lake
 from tempkb.store.store import Store
-from tempkb.store.tables import Column
 from tempkb.store.types import STRING
 from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.tables_for_tests import TOWNS, towns

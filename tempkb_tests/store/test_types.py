@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from tempkb.rooms import TABLES
-from tempkb.store.tables import SIDE_TABLES, Column
+from tempkb.store.columns import Column
+from tempkb.store.tables import SIDE_TABLES
 from tempkb.store.types import (
     BINARY,
     BOOL,

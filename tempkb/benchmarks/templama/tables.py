@@ -1,10 +1,9 @@
 """Declares the tables of TempLAMA: queries by window, and the queries about the future of the paper's table 9."""
 
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS
-from tempkb.benchmarks.fact_queries.tables import ANSWER, RELEASE, fact_prompts_table, queries_table
-from tempkb.dumps.tables import WIKI
-from tempkb.store.tables import Column, Rule, table_of_releases
-from tempkb.store.types import INT16, STRING, list_of
+from tempkb.benchmarks.fact_queries.tables import columns_of_facts, fact_prompts_table, queries_table
+from tempkb.store.columns import rules
+from tempkb.store.tables import table_of_releases
 
 TEMPLAMA_QUERIES = queries_table(
     "templama_queries",
@@ -14,25 +13,22 @@ TEMPLAMA_QUERIES = queries_table(
 FUTURE_RELATION_QUERIES = table_of_releases(
     name="future_relation_queries",
     meaning="TempLAMA's table 9: 86 queries about the future with a closed set of answers, by how often they change.",
-    columns=(
-        WIKI,
-        RELEASE,
-        Column("query_no", INT16, "number of the query in table 9, from 1"),
-        Column("query", STRING, "text of the query, with _X_ in place of the answer"),
-        Column("change_class", STRING, "frequent, rare or never: how often the answer changes"),
-        Column("answer_set", STRING, "us_city (the 200 largest cities) or country (the 249 of ISO 3166-1)"),
-        Column("answer_set_source", STRING, "library and version from which the set was made"),
-        Column("answers", list_of(ANSWER), "all possible answers; entity_id is a GeoNames number or an ISO code"),
-    ),
+    columns=columns_of_facts("""
+        wiki, release
+        query_no SMALLINT: number of the query in table 9, from 1
+        query
+        change_class VARCHAR: frequent, rare or never: how often the answer changes
+        answer_set VARCHAR: us_city (the 200 largest cities) or country (the 249 of ISO 3166-1)
+        answer_set_source VARCHAR: library and version from which the set was made
+        answers ANSWER[]: all possible answers; entity_id is a GeoNames number or an ISO code
+    """),
     key=("query_no",),
-    rules=(
-        Rule(
-            "known_words",
-            "classes and sets have known values",
-            "change_class NOT IN ('frequent', 'rare', 'never') OR answer_set NOT IN ('us_city', 'country')",
-        ),
-        Rule("is_a_question", "a query has one _X_", "len(string_split(query, '_X_')) <> 2"),
-    ),
+    rules=rules("""
+        known_words: classes and sets have known values
+            change_class NOT IN ('frequent', 'rare', 'never') OR answer_set NOT IN ('us_city', 'country')
+        is_a_question: a query has one _X_
+            len(string_split(query, '_X_')) <> 2
+    """),
 )
 
 FUTURE = "future"
