@@ -1,10 +1,6 @@
-"""Words and numbers that messages and files share: counts with their nouns, rounded numbers, p-values, rows of CSV."""
+"""Words and numbers that messages and files share: counts with their nouns, rounded numbers, p-values."""
 
-import csv
-import io
-from collections.abc import Iterable
-
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # how texts begin that spreadsheets compute, also in the forms of East Asia
+from collections.abc import Sequence
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
@@ -52,17 +48,10 @@ def shortened(text: str, n: int) -> str:
     return text if len(text) <= n else f"{text[: n - 1].rstrip()}…"
 
 
-def csv_of(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as CSV, with `csv_cell`."""
-    lines = io.StringIO()
-    csv.writer(lines, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
-    return lines.getvalue()
+def spanned(names: Sequence[str]) -> str:
+    """Return the first and the last of names in their order.
 
-
-def csv_cell(value: object) -> object:
-    """Return a value as it is written in CSV: with an apostrophe before a text that spreadsheets take for a formula.
-
-    >>> csv_cell("=1+1"), csv_cell("1-1"), csv_cell(-0.5)
-    ("'=1+1", '1-1', -0.5)
+    >>> spanned(["2021-Q1", "2021-Q2", "2021-Q3"]), spanned(["2021-Q1"])
+    ('2021-Q1 to 2021-Q3', '2021-Q1')
     """
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return " to ".join(dict.fromkeys((*names[:1], *names[-1:])))

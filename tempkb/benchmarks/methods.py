@@ -15,6 +15,7 @@ from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import AnyRelease, Design
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Shows
+from tempkb.listings import Sheet
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
@@ -68,14 +69,6 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table on the closing screen."""
-
-    titles: tuple[str, ...]
-    rows: Sequence[tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
 class Closing:
     """The closing screen of a release that was built.
 
@@ -86,7 +79,7 @@ class Closing:
     """
 
     headline: str
-    grids: tuple[Grid, ...]
+    grids: tuple[Sheet, ...]
     columns: str
     table: str
 
