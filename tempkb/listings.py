@@ -5,11 +5,10 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
 from typing import Any, NamedTuple
 
 from tempkb.store.store import Store
-from tempkb.wording import rounded
+from tempkb.wording import percent
 
 Form = str | int | Callable[[Any], object]
 """What a cell shows of a row: the column of that name or place, or what a function returns."""
@@ -121,23 +120,6 @@ def _cell(form: Form, row: Any) -> object:
 def are_numbers(cells: Iterable[object]) -> bool:
     """Whether cells of a column are numbers, which are aligned to the right."""
     return all(isinstance(cell, int | float | Decimal | Marked) for cell in cells)
-
-
-def number(value: float | None, digits: int) -> str:
-    """Return a number in decimals; empty if there is none."""
-    return "" if value is None else rounded(value, digits)
-
-
-def percent(share: float, digits: int = 0, sign: str = "") -> str:
-    """Return a share in per cent, or a difference in percentage points.
-
-    >>> percent(-0.002, sign="+"), percent(-0.334, sign="+"), percent(0.72)
-    ('+0', '-33', '72')
-    """
-    return rounded(100 * share, digits, sign)
-
-
-in_points = partial(percent, digits=1, sign="+")
 
 
 def estimate(

@@ -7,7 +7,7 @@ from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.sql_estimates.aggregates import ALL as EVERY
 from tempkb.sql_estimates.aggregates import pooled
 from tempkb.sql_estimates.clustered_sql import FRACTION, SHARE, estimates
-from tempkb.store.quoting import literal
+from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import Column, Family, Rule, Table, View
 from tempkb.store.types import DATE, FLOAT64, INT32, STRING, list_of
 
@@ -108,7 +108,7 @@ JUDGED_CHANGES = Table(
     partitioned_by="nothing",
     partition_columns=(),
     rules=(
-        Rule("known_kind", "what is named has a known value", f"names NOT IN ({', '.join(map(literal, NAMES))})"),
+        Rule("known_kind", "what is named has a known value", f"names NOT IN ({literals(NAMES)})"),
         Rule("none_has_no_text", "who names nothing gave no answer", "(names = 'none') AND text IS NOT NULL"),
     ),
     code_version="2",

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import partial
 
-from tempkb.listings import BETTER, OWN, WORSE, Marked, Sheet, as_latex, csv_of, estimate, in_points
+from tempkb.listings import BETTER, OWN, WORSE, Marked, Sheet, as_latex, csv_of, estimate
 from tempkb.results.linking_reading import CATEGORIES, Linking, Row
 from tempkb.sql_estimates.conventions import MIN_CLUSTERS
-from tempkb.wording import counted, rounded
+from tempkb.wording import counted, in_points, percent, rounded
 
 _COLOURED = 0.005  # smaller differences have no colour
 
@@ -39,7 +39,7 @@ def _cell(linking: Linking, setup: str, model_cut: date | None, cut: date, categ
     row = linking.row(setup, category, "mean_of_seeds", cut, model_cut)
     if row is None:
         return Marked("")
-    text = f"{100 * row['value']:.1f}"
+    text = percent(row["value"], 1)
     if model_cut == cut:
         return Marked(f"[{text}]", OWN)
     own = linking.row(setup, category, "minus_own_snapshot", cut, model_cut)

@@ -7,14 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.listings import Listing, as_csv, as_latex, estimate, percent
+from tempkb.listings import Listing, as_csv, as_latex, estimate
 from tempkb.models.known import until_in_words
-from tempkb.results.knowing import Known, known_of
+from tempkb.results.knowing import Known, by_question, known_of
 from tempkb.results.questions import Scored
 from tempkb.results.reading import read_windows
 from tempkb.results.tables import KNOWLEDGE
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.wording import percent
 
 
 def rows_of_known(table: Table, known: Sequence[Known]) -> pa.Table:
@@ -72,11 +73,9 @@ _KNOWN = Listing(
 
 def listings_of(known: Sequence[Known]) -> list[tuple[Listing, list[dict[str, Any]]]]:
     """Return the table for people of each question: its declaration, and its rows with what is known."""
-    found: dict[tuple[str, str], list[Known]] = {}
-    for one in known:
-        found.setdefault((one.question.release, one.question.aggregate.name), []).append(one)
     return [
-        (replace(_KNOWN, title=_title(own[0])), [{**one.row(), "known": one} for one in own]) for own in found.values()
+        (replace(_KNOWN, title=_title(own[0])), [{**one.row(), "known": one} for one in own])
+        for own in by_question(known)
     ]
 
 

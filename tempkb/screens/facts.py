@@ -5,12 +5,13 @@ from pathlib import Path
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
-from tempkb.listings import Listing, Sheet, in_order, number
+from tempkb.listings import Listing, Sheet, in_order
 from tempkb.results.facts import Fact, read_fact
 from tempkb.results.plots import fact_figure
 from tempkb.screens.console import print_sheet, say, show
 from tempkb.screens.files import write_picture
 from tempkb.screens.utf8 import as_utf8
+from tempkb.wording import rounded
 
 
 def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Path | None) -> None:
@@ -50,7 +51,7 @@ def _print_scores(fact: Fact) -> None:
     cells = [
         (
             *key[: len(heads)],
-            *(number(nats.get(name), 1) for name in fact.spells),
+            *(rounded(nats.get(name), 1) for name in fact.spells),
             max(nats, key=lambda name: nats[name]) if len(nats) > 1 else "",
         )
         for key, nats in rows.items()

@@ -6,11 +6,12 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
-from tempkb.listings import Across, Listing, as_csv, estimate, percent
+from tempkb.listings import Across, Listing, as_csv, estimate
 from tempkb.results.steps import are_due
 from tempkb.results.tables import FACT_DELAYS
 from tempkb.screens.console import say, show
 from tempkb.screens.files import write_file
+from tempkb.wording import percent
 
 _WHAT = {"begun": "begin in the window", "holding": "hold in the window"}
 

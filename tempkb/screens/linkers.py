@@ -10,7 +10,7 @@ from tempkb.linking.known import known_linkers, require_linker
 from tempkb.linking.requests import link_request
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP, NIL_THRESHOLDS
 from tempkb.linking.training.recipe import PRESETS, other_numbers
-from tempkb.listings import Listing, named, number
+from tempkb.listings import Listing, named
 from tempkb.options import Words
 from tempkb.results.linking_sql import OWN_SETUPS
 from tempkb.results.steps import are_due
@@ -19,6 +19,7 @@ from tempkb.screens.console import FIELDS, print_next, say, show
 from tempkb.store.lake import Lake
 from tempkb.store.memory import asking, declared_rows, view_files
 from tempkb.store.quoting import literals
+from tempkb.wording import rounded
 
 _LINKERS = Listing(
     named("linker", "kind")
@@ -27,7 +28,7 @@ _LINKERS = Listing(
 )
 _THRESHOLDS = Listing(
     named("measure", "n_present", "n_absent")
-    | {name: lambda row, name=name: number(row[name], 3) for name in ("auc", "low", "high", "threshold")}
+    | {name: lambda row, name=name: rounded(row[name], 3) for name in ("auc", "low", "high", "threshold")}
     | named("pools", "reason"),
     "no such article: chosen on validation mentions",
 )

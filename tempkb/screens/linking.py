@@ -7,7 +7,7 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL
-from tempkb.listings import Listing, estimate, in_points, named
+from tempkb.listings import Listing, estimate, named
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import CATEGORIES, Linking, read_linking
 from tempkb.results.linking_tabling import limits, linking_csv, linking_latex, sentences, table_of_category
@@ -16,7 +16,7 @@ from tempkb.results.tables import ALL, LINKING_EFFECTS
 from tempkb.screens.console import print_sheet, say, show
 from tempkb.screens.files import write_file, write_picture
 from tempkb.store.store import Store
-from tempkb.wording import rounded_p_value
+from tempkb.wording import in_points, rounded_p_value
 
 _EFFECTS = Listing(
     named(

@@ -8,7 +8,7 @@ import numpy as np
 from tempkb.api import open_store
 from tempkb.engine.progress import Meter, on_terminal
 from tempkb.errors import SettingsError
-from tempkb.listings import Listing, estimate, in_order, number, percent
+from tempkb.listings import Listing, estimate, in_order
 from tempkb.models.known import known_models, until_in_words
 from tempkb.results.answering import answering_of
 from tempkb.results.knowing import Known, known_of
@@ -26,7 +26,7 @@ from tempkb.screens.linking import print_effects
 from tempkb.screens.remarks import remarks
 from tempkb.statistics import Estimate
 from tempkb.store.store import Store
-from tempkb.wording import counted
+from tempkb.wording import counted, percent, rounded
 
 
 def _within(share: Estimate | None) -> str:
@@ -52,10 +52,10 @@ _DATES = Listing(
     | {
         "knows until": lambda row: until_in_words(row[2].answers.certainly, row[2].answers.possibly),
         "by its answers": lambda row: row[2].until_in_words,
-        "error before": lambda row: number(row[2].before and row[2].before.error, 2),
-        "Brier before": lambda row: number(row[2].before and row[2].before.brier.value, 2),
-        "error after": lambda row: number(row[2].after and row[2].after.error, 2),
-        "Brier after": lambda row: number(row[2].after and row[2].after.brier.value, 2),
+        "error before": lambda row: rounded(row[2].before and row[2].before.error, 2),
+        "Brier before": lambda row: rounded(row[2].before and row[2].before.brier.value, 2),
+        "error after": lambda row: rounded(row[2].after and row[2].after.error, 2),
+        "Brier after": lambda row: rounded(row[2].after and row[2].after.brier.value, 2),
     },
     "all windows: until when a model knows, and how sure it rightly is",
     "by its answers: where the share of preferred new objects, minus that of controls, may have fallen halfway (first "
