@@ -11,8 +11,6 @@ from tempkb.store.quoting import identifier, literal
 from tempkb.store.store import Store
 
 N_SAMPLE = 20
-
-
 CHANGES = Listing(
     title="changes: what {model} said",
     query=f"""

@@ -38,11 +38,7 @@ _PREFERENCES = Listing(
         "shares": Across(
             "aggregate",
             estimate,
-            {
-                "prefers_new": "prefers new, %",
-                "prefers_new_raw": "raw, %",
-                "control_prefers_new_raw": "controls, %",
-            },
+            {"prefers_new": "prefers new, %", "prefers_new_raw": "raw, %", "control_prefers_new_raw": "controls, %"},
         ),
     },
     "changes{when}",

@@ -176,13 +176,11 @@ def _print_releases(store: Store) -> None:
     for reason in entries(store.home)[1].values():
         say(reason)
     for name in unfinished_releases(store):
-        if is_at_work(store.home, name):
-            say(f"release {name} is being built")
-        else:
-            say(
-                f"release {name} is not finished, since a run of it was killed; finish it: "
-                f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
-            )
+        killed = (
+            f"is not finished, since a run of it was killed; finish it: tempkb release finish {name}, or remove it: "
+            f"tempkb rm --release {name}"
+        )
+        say(f"release {name} {'is being built' if is_at_work(store.home, name) else killed}")
 
 
 def _known(store: Store, read: Callable[[Lake], list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -210,9 +208,7 @@ def _print_damage(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -
         say(f"damaged: {fault}; build it again: {command_for(store, fault.table, fault.partition)}")
     for row in filter(gone, linkers):
         say(f"damaged: linker {row['linker']}: {gone(row)}. {mend_in_words(row)}")
-    for row in models:
-        if row["status"] != _GONE:
-            continue
+    for row in (one for one in models if one["status"] == _GONE):
         mend = f"Put them back, or name the folder where they are now: tempkb model add {row['model']} FOLDER"
         say(f"damaged: model {row['model']}: {gone(row)}. {mend}")
     for line in odd_said(store, models or None, linkers):
