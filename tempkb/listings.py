@@ -82,7 +82,7 @@ class Listing:
 
     def sheet(self, rows: Sequence[Any], without: Sequence[str] = ()) -> Sheet:
         """Return rows as lines, without some of the columns."""
-        every = self.columns or named(*rows[0])
+        every = self.columns or named(*next(iter(rows), ()))
         columns = {title: form for title, form in every.items() if title not in without}
         lines: dict[object, dict[str, object]] = {}
         across = any(isinstance(form, Across) for form in columns.values())

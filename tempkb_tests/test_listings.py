@@ -54,6 +54,7 @@ def test_rows_are_lines_with_what_the_columns_say():
     assert listing.sheet(LINKED[:1], without=["day"]).lines == [["a", 50.0]]
     # Equal rows stay two lines, and without columns all are shown.
     assert Listing().sheet([{"a": 1}, {"a": 1}]) == Sheet(["a"], [[1], [1]])
+    assert Listing(title="links").sheet([]) == Sheet([], [], "links")
 
 
 def test_values_of_a_column_become_columns_in_the_order_of_their_titles():
