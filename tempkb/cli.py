@@ -220,7 +220,7 @@ def publish() -> None:
 )
 @click.option("--force", is_flag=True, help="Remove the dump even if windows still wait for it.")
 @YES
-def rm(windows: str, release: str, dump: str, model: str, linker: str, force: bool, yes: bool) -> None:
+def rm(force: bool, yes: bool, **named: str) -> None:
     """Remove windows, a release, a dump, a language model or a linker.
 
     They are removed from the lake and from DuckDB. Lists first what would be
@@ -238,7 +238,7 @@ def rm(windows: str, release: str, dump: str, model: str, linker: str, force: bo
     """
     from tempkb.screens.removal import remove_what
 
-    remove_what(windows, release, dump, model, linker, force=force, ask=not yes)
+    remove_what(**named, force=force, ask=not yes)
 
 
 @main.command()

@@ -1,10 +1,7 @@
-"""Words and numbers that messages and files share: counts with their nouns, rounded numbers, p-values, rows of CSV."""
+"""Words and numbers that messages and files share: counts with their nouns, rounded numbers, p-values."""
 
-import csv
-import io
-from collections.abc import Iterable
-
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # how texts begin that spreadsheets compute, also in the forms of East Asia
+from collections.abc import Sequence
+from functools import partial
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
@@ -19,8 +16,8 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
-def rounded(number: float, digits: int, sign: str = "") -> str:
-    """Return a number in decimals; what rounds to zero has no minus.
+def rounded(number: float | None, digits: int, sign: str = "") -> str:
+    """Return a number in decimals; what rounds to zero has no minus. Empty if there is none.
 
     Args:
         sign: + to write it before positive numbers and zero, too.
@@ -28,7 +25,19 @@ def rounded(number: float, digits: int, sign: str = "") -> str:
     >>> rounded(-0.04, 1), rounded(-0.04, 1, "+"), rounded(-0.06, 1, "+"), rounded(99.6, 0)
     ('0.0', '+0.0', '-0.1', '100')
     """
-    return f"{number:{sign}z.{digits}f}"
+    return "" if number is None else f"{number:{sign}z.{digits}f}"
+
+
+def percent(share: float, digits: int = 0, sign: str = "") -> str:
+    """Return a share in per cent, or a difference in percentage points.
+
+    >>> percent(-0.002, sign="+"), percent(-0.334, sign="+"), percent(0.72)
+    ('+0', '-33', '72')
+    """
+    return rounded(100 * share, digits, sign)
+
+
+in_points = partial(percent, digits=1, sign="+")
 
 
 def rounded_p_value(p_value: float | None) -> str:
@@ -37,8 +46,6 @@ def rounded_p_value(p_value: float | None) -> str:
     >>> rounded_p_value(0.0312), rounded_p_value(0.0004), rounded_p_value(None)
     ('0.031', '<0.001', '')
     """
-    if p_value is None:
-        return ""
     text = rounded(p_value, 3)
     return "<0.001" if text == "0.000" else text
 
@@ -52,17 +59,10 @@ def shortened(text: str, n: int) -> str:
     return text if len(text) <= n else f"{text[: n - 1].rstrip()}…"
 
 
-def csv_of(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as CSV, with `csv_cell`."""
-    lines = io.StringIO()
-    csv.writer(lines, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
-    return lines.getvalue()
+def spanned(names: Sequence[str]) -> str:
+    """Return the first and the last of names in their order.
 
-
-def csv_cell(value: object) -> object:
-    """Return a value as it is written in CSV: with an apostrophe before a text that spreadsheets take for a formula.
-
-    >>> csv_cell("=1+1"), csv_cell("1-1"), csv_cell(-0.5)
-    ("'=1+1", '1-1', -0.5)
+    >>> spanned(["2021-Q1", "2021-Q2", "2021-Q3"]), spanned(["2021-Q1"])
+    ('2021-Q1 to 2021-Q3', '2021-Q1')
     """
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return " to ".join(dict.fromkeys((*names[:1], *names[-1:])))

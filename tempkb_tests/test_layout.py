@@ -34,6 +34,7 @@ RANKS = {
     "failures": 0.5,
     "store": 2,
     "engine": 2.5,
+    "listings": 3,
     "partitions": 3,
     "checks": 3,
     "dumps": 4,

@@ -15,6 +15,7 @@ from tempkb.benchmarks.loading import Config
 from tempkb.benchmarks.releases import AnyRelease
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Shows
+from tempkb.listings import Sheet
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -57,14 +58,6 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table on the closing screen."""
-
-    titles: tuple[str, ...]
-    rows: Sequence[tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
 class Closing:
     """The closing screen of a release that was built.
 
@@ -75,7 +68,7 @@ class Closing:
     """
 
     headline: str
-    grids: tuple[Grid, ...]
+    grids: tuple[Sheet, ...]
     columns: str
     table: str
 

@@ -11,7 +11,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FA
 from tempkb.errors import SettingsError
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import PROMPT_SCORES
-from tempkb.store.quoting import literal
+from tempkb.store.quoting import literal, literals
 from tempkb.store.store import Store
 
 _QUERIES = {one.name: one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries}
@@ -115,7 +115,7 @@ def read_fact(store: Store, subject: str, relation: str, releases: Sequence[str]
 
 def _subject(store: Store, subject: str, relation: str, releases: Sequence[str]) -> tuple[str, str, str, str]:
     """Release, benchmark, item and name of the subject that is meant."""
-    narrowed = f"AND release IN ({', '.join(map(literal, releases))})" if releases else ""
+    narrowed = f"AND release IN ({literals(releases)})" if releases else ""
     found = []
     if store.lake.partitions(FACT_SUBJECTS.name):
         found = store.ask(

@@ -8,7 +8,7 @@ from tempkb.sql_estimates.aggregates import ALL as EVERY
 from tempkb.sql_estimates.aggregates import pooled
 from tempkb.sql_estimates.clustered_sql import FRACTION, SHARE, estimates
 from tempkb.store.columns import columns, rules
-from tempkb.store.quoting import literal
+from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View, table_of_results
 
 POSITIONS = ("before", "inside", "after")
@@ -85,7 +85,7 @@ JUDGED_CHANGES = table_of_results(
     key=("release", "model", "decoder", "item_id", "new_object_id", "old_object_id"),
     rules=rules(f"""
         known_kind: what is named has a known value
-            names NOT IN ({", ".join(map(literal, NAMES))})
+            names NOT IN ({literals(NAMES)})
         none_has_no_text: who names nothing gave no answer
             (names = 'none') AND text IS NOT NULL
     """),

@@ -1,16 +1,40 @@
 """Reads what models said as people look at it: whom they name by window, and answers beside what is right."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from tempkb.generations.naming import NAMES
+from tempkb.listings import Listing
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.store.quoting import identifier, literal
 from tempkb.store.store import Store
 
 N_SAMPLE = 20
+CHANGES = Listing(
+    title="changes: what {model} said",
+    query=f"""
+    SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
+           coalesce(names, 'not asked') AS names, new_label AS new, old_label AS old, position
+    FROM (
+        FROM {JUDGED_CHANGES.name} WHERE {{conditions}}
+        ORDER BY md5(concat_ws(' ', model, decoder, item_id, new_object_id)) {{limit}}
+    ) ORDER BY release, decoder, window_start, item_id, new
+    """,
+    needs=(JUDGED_CHANGES.name,),
+)
+ITEMS = Listing(
+    title="items: what {model} said",
+    query=f"""
+    SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
+           array_to_string(accepted, '; ') AS accepted, exact_match, round(f1, 2) AS f1, round(rouge1, 2) AS rouge1,
+           recall_at_10
+    FROM (
+        FROM {JUDGED_ANSWERS.name} WHERE {{conditions}} ORDER BY md5(concat_ws(' ', model, decoder, item_id)) {{limit}}
+    ) ORDER BY release, decoder, window_start, item_id
+    """,
+    needs=(JUDGED_ANSWERS.name,),
+)
 
 
 def read_names(store: Store, *conditions: str) -> list[dict[str, Any]]:
@@ -20,17 +44,16 @@ def read_names(store: Store, *conditions: str) -> list[dict[str, Any]]:
         store: of the home.
         conditions: SQL that chooses among the rows of `judged_changes`.
     """
-    counted = ", ".join(f"count(*) FILTER (names = {literal(name)}) AS {identifier(name)}" for name in NAMES)
-    rows: list[dict[str, Any]] = store.query(
+    counts = ", ".join(f"count(*) FILTER (names = {literal(name)}) AS {identifier(name)}" for name in NAMES)
+    return store.ask(
         f"""
-        SELECT release, model, decoder, change_from AS window_start, {counted},
+        SELECT release, model, decoder, change_from AS window_start, {counts},
                count(DISTINCT subject_id) AS n_subjects
         FROM {JUDGED_CHANGES.name} WHERE {" AND ".join(["names IS NOT NULL", *conditions])}
         GROUP BY release, model, decoder, change_from ORDER BY ALL
         """,
         JUDGED_CHANGES.name,
-    ).to_pylist()
-    return rows
+    )
 
 
 def sample_by_kind(store: Store) -> dict[str, pa.Table]:
@@ -51,7 +74,7 @@ def sample_by_kind(store: Store) -> dict[str, pa.Table]:
 
 def read_named(store: Store, release: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Return whom models name in the changes of a release, by model and decoder; `item` is the change, as in scores."""
-    rows = store.query(
+    rows = store.ask(
         f"""
         SELECT model, decoder, names, placebo_names, subject_id, hash(item_id, new_object_id, old_object_id) AS item
         FROM {JUDGED_CHANGES.name} WHERE names IS NOT NULL AND release = {literal(release)} ORDER BY ALL
@@ -59,53 +82,6 @@ def read_named(store: Store, release: str) -> dict[tuple[str, str], list[dict[st
         JUDGED_CHANGES.name,
     )
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows.to_pylist():
+    for row in rows:
         found.setdefault((row["model"], row["decoder"]), []).append(row)
     return found
-
-
-def read_changes(store: Store, conditions: Sequence[str], limit: int | None) -> pa.Table:
-    """Return changes of a model with what it said beside the names of the objects.
-
-    Args:
-        store: of the home.
-        conditions: SQL that chooses among the rows of `judged_changes`.
-        limit: most rows, chosen by hash; None for all.
-    """
-    return store.query(
-        f"""
-        SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
-               coalesce(names, 'not asked') AS names, new_label AS new, old_label AS old, position
-        FROM (
-            FROM {JUDGED_CHANGES.name} WHERE {" AND ".join(conditions)}
-            ORDER BY md5(concat_ws(' ', model, decoder, item_id, new_object_id)) {_most(limit)}
-        ) ORDER BY release, decoder, window_start, item_id, new
-        """,
-        JUDGED_CHANGES.name,
-    )
-
-
-def read_items(store: Store, conditions: Sequence[str], limit: int | None) -> pa.Table:
-    """Return items with what a model said, and what that is worth.
-
-    Args:
-        store: of the home.
-        conditions: SQL that chooses among the rows of `judged_answers`.
-        limit: most rows, chosen by hash; None for all.
-    """
-    return store.query(
-        f"""
-        SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
-               array_to_string(accepted, '; ') AS accepted, exact_match, round(f1, 2) AS f1, round(rouge1, 2) AS rouge1,
-               recall_at_10
-        FROM (
-            FROM {JUDGED_ANSWERS.name} WHERE {" AND ".join(conditions)}
-            ORDER BY md5(concat_ws(' ', model, decoder, item_id)) {_most(limit)}
-        ) ORDER BY release, decoder, window_start, item_id
-        """,
-        JUDGED_ANSWERS.name,
-    )
-
-
-def _most(limit: int | None) -> str:
-    return "" if limit is None else f"LIMIT {limit}"

@@ -21,7 +21,7 @@ from tempkb.results.tables import ALL
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.store.memory import view_files
 from tempkb.store.merge import union_by_key
-from tempkb.store.quoting import literal
+from tempkb.store.quoting import literals
 from tempkb.store.store import read_files
 from tempkb.store.tables import SEPARATOR, Table
 from tempkb.store.versions import Version
@@ -46,7 +46,7 @@ _SAID = f"""
            list({{'status': status, 'text': text, 'token_ids': token_ids}} ORDER BY rank) AS answers
     FROM {GENERATIONS.name} GROUP BY question_id, model, decoder
 """
-_COULD_BE_ASKED = f"answers[1].status NOT IN ({', '.join(map(literal, UNMEASURED))})"
+_COULD_BE_ASKED = f"answers[1].status NOT IN ({literals(UNMEASURED)})"
 
 
 def judged(work: Work, table: Table) -> Iterator[pa.Table]:
@@ -89,7 +89,7 @@ def _query(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[Row]
 
 def _asked(prompts: str, judging: Judging) -> str:
     """SQL of the questions that models were asked about items, with what they said; of equal wordings in one."""
-    wordings = f"[{', '.join(map(literal, judging.wordings))}]::VARCHAR[]"
+    wordings = f"[{literals(judging.wordings)}]::VARCHAR[]"
     return f"""
         SELECT a.*, s.* EXCLUDE (question_id),
                CASE WHEN list_contains({wordings}, a.variant) THEN 'once' ELSE a.variant END AS wording

@@ -27,7 +27,7 @@ from tempkb.statistics import (
     proportion,
     ranks,
 )
-from tempkb.wording import counted, rounded
+from tempkb.wording import counted, percent
 
 Level = Callable[[Any, Any], Estimate]
 Change = Callable[[Any, Any, Any, Any], Estimate]
@@ -217,7 +217,7 @@ def _rank_note(earlier: Estimate | None, control: float | None) -> str:
     """
     if earlier is None or earlier.low is None or earlier.high is None or control is None or control < earlier.low:
         return ""
-    value, low, high, controls = (rounded(100 * one, 0) for one in (earlier.value, earlier.low, earlier.high, control))
+    value, low, high, controls = map(percent, (earlier.value, earlier.low, earlier.high, control))
     return f"the earlier level, {value} % [{low}, {high}], is not clearly above that of the controls, {controls} %"
 
 
@@ -254,6 +254,14 @@ def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> 
     if earlier.n_clusters < MIN_CLUSTERS:
         return f"the earlier items are about {counted(earlier.n_clusters, *what)}; an interval needs {MIN_CLUSTERS}"
     return ""
+
+
+def by_question(known: Iterable[Known]) -> list[list[Known]]:
+    """Return what is known of each question, in their order."""
+    groups: dict[int, list[Known]] = {}
+    for one in known:
+        groups.setdefault(id(one.question), []).append(one)
+    return list(groups.values())
 
 
 def comparable(known: Iterable[Known]) -> list[list[Known]]:

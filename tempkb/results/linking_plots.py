@@ -45,8 +45,7 @@ def _draw_similarity(axis: Any, linking: Linking, setup: str) -> None:
     axis.set_title("similarity of the first 64 candidates (fig. 4a)", fontsize=8)
     for category in CATEGORIES:
         rows = [
-            linking.change(setup, category, "mean_of_models", cut, metric="similarity", k=KS[-1])
-            for cut in linking.cuts
+            linking.row(setup, category, "mean_of_models", cut, metric="similarity", k=KS[-1]) for cut in linking.cuts
         ]
         _line(axis, range(len(rows)), rows, category, color=_COLOURS[category])
     label_dates(axis, [str(cut) for cut in linking.cuts])
@@ -56,10 +55,10 @@ def _draw_by_test(axis: Any, linking: Linking, setup: str) -> None:
     axis.set_title(f"accuracy@{linking.k} by test snapshot (fig. 4b)", fontsize=8)
     for category in CATEGORIES:
         if setup in linking.untrained:
-            rows = [linking.change(setup, category, "mean_of_models", cut) for cut in linking.cuts]
+            rows = [linking.row(setup, category, "mean_of_models", cut) for cut in linking.cuts]
             _line(axis, range(len(rows)), rows, category, color=_COLOURS[category])
         for aggregate, style in _STYLES.items():
-            rows = [linking.change(setup, category, aggregate, cut) for cut in linking.cuts]
+            rows = [linking.row(setup, category, aggregate, cut) for cut in linking.cuts]
             label = f"{category}, {_NAMES[aggregate]}"
             _line(axis, range(len(rows)), rows, label, color=_COLOURS[category], linestyle=style)
     label_dates(axis, [str(cut) for cut in linking.cuts])
@@ -68,7 +67,7 @@ def _draw_by_test(axis: Any, linking: Linking, setup: str) -> None:
 def _draw_by_k(axis: Any, linking: Linking, setup: str) -> None:
     axis.set_title("in- minus out-of-snapshot by k (fig. 5a)", fontsize=8)
     for category in CATEGORIES:
-        rows = [linking.change(setup, category, "in_minus_out", None, k=k) for k in KS]
+        rows = [linking.row(setup, category, "in_minus_out", None, k=k) for k in KS]
         _line(axis, range(len(KS)), rows, category, _DIFFERENCES, color=_COLOURS[category])
     axis.set_xticks(range(len(KS)), map(str, KS))
     axis.axhline(0, color="#c8ced6", linewidth=1, zorder=0)
@@ -94,7 +93,7 @@ def _draw_by_offset(axis: Any, linking: Linking, setup: str) -> None:
 
 def _draw_at_worst(axis: Any, linking: Linking, setup: str) -> None:
     """Figure 5c: types at the test at which linkers of other snapshots link new entities worst."""
-    outside = [row for cut in linking.cuts if (row := linking.change(setup, "new", "out_of_snapshot", cut)) is not None]
+    outside = [row for cut in linking.cuts if (row := linking.row(setup, "new", "out_of_snapshot", cut)) is not None]
     if not outside:
         return
     worst = min(outside, key=lambda row: (row["value"], row["cut"]))["cut"]
@@ -109,7 +108,7 @@ def _draw_by_type(axis: Any, linking: Linking, setup: str) -> None:
         {**row, "entity_type": "continual"}
         for aggregate in _STYLES
         for k in KS
-        if (row := linking.change(setup, "continual", aggregate, None, k=k)) is not None
+        if (row := linking.row(setup, "continual", aggregate, None, k=k)) is not None
     ]
     types = linking.types(setup)
     _draw_types(axis, [*continual, *(row for row in types if row["cut"] is None)], _colours(types))

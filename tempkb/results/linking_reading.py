@@ -70,46 +70,30 @@ class Linking:
         """Return the training snapshots of a setup, oldest first; None for what is not trained."""
         return sorted({row["model_cut"] for row in self.by_training if row["setup"] == setup}, key=lambda day: str(day))
 
-    def cell(
-        self, setup: str, model_cut: date | None, cut: date, category: str, aggregate: str = "mean_of_seeds"
-    ) -> Row | None:
-        """Return the row of a training at a test; None if it has not linked its mentions."""
-        return self._cells.get((setup, model_cut, cut, category, aggregate, self.k, "accuracy"))
-
-    def change(
+    def row(
         self,
         setup: str,
         category: str,
         aggregate: str,
         cut: date | None,
+        model_cut: date | None = None,
         k: int | None = None,
         metric: str = "accuracy",
     ) -> Row | None:
-        """Return a row of `linking_changes`, by default of this k; None if there is none."""
-        return self._sums.get((setup, category, aggregate, cut, k or self.k, metric))
+        """Return a row of `linking_changes` or, of a training, `linking_by_training`, by default of this k; or None."""
+        return self._rows.get((setup, category, aggregate, cut, model_cut, k or self.k, metric))
 
     @cached_property
-    def _cells(self) -> Mapping[tuple[Any, ...], Row]:
-        return _indexed(self.by_training, "setup", "model_cut", "cut", "category", "aggregate", "k", "metric")
-
-    @cached_property
-    def _sums(self) -> Mapping[tuple[Any, ...], Row]:
-        return _indexed(self.changes, "setup", "category", "aggregate", "cut", "k", "metric")
+    def _rows(self) -> Mapping[tuple[Any, ...], Row]:
+        """Rows by their keys; the first one of those that share all."""
+        columns = ("setup", "category", "aggregate", "cut", "model_cut", "k", "metric")
+        return {tuple(map(row.get, columns)): row for row in reversed((*self.changes, *self.by_training))}
 
     def types(self, setup: str) -> list[Row]:
         """Return the rows over all tests by type: the paper's keywords if they tell types apart, else the origin."""
         rows = [row for row in self.by_type if row["setup"] == setup]
-        of_paper = [row for row in rows if row["type_by"] == "paper"]
-        return (
-            of_paper
-            if len({row["entity_type"] for row in of_paper}) > 1
-            else [row for row in rows if row["type_by"] == "origin"]
-        )
-
-
-def _indexed(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], Row]:
-    """Rows by their values of some columns; the first one of those that share all."""
-    return {tuple(row[name] for name in columns): row for row in reversed(rows)}
+        types = {row["entity_type"] for row in rows if row["type_by"] == "paper"}
+        return [row for row in rows if row["type_by"] == ("paper" if len(types) > 1 else "origin")]
 
 
 def read_linking(store: Store, releases: Sequence[str], pool: str, k: int) -> list[Linking]:
@@ -141,11 +125,13 @@ def read_linking(store: Store, releases: Sequence[str], pool: str, k: int) -> li
     # They are of all releases, so that they are asked once.
     read = [store.read(LINKING_ACCURACY.name, pool=pool, subset="test").to_pylist(), *_present_sums(store, pool)]
     entities = rows_of("entities")
-    candidates = store.ask(f"SELECT release, cut, count(*) AS n FROM ({entities.query}) GROUP BY ALL", *entities.needs)
+    read.append(store.ask(f"SELECT release, cut, count(*) AS n FROM ({entities.query}) GROUP BY ALL", *entities.needs))
     every = []
     for release in found:
-        accuracy, by_training, changes, by_type = ([row for row in rows if row["release"] == release] for rows in read)
-        n_candidates = {row["cut"]: row["n"] for row in candidates if row["release"] == release}
+        accuracy, by_training, changes, by_type, candidates = (
+            [row for row in rows if row["release"] == release] for rows in read
+        )
+        n_candidates = {row["cut"]: row["n"] for row in candidates}
         every.append(Linking(release, pool, k, accuracy, by_training, changes, by_type, n_candidates))
     return every
 

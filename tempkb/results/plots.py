@@ -10,7 +10,7 @@ import numpy as np
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.pictures import figure
-from tempkb.results.knowing import Known
+from tempkb.results.knowing import Known, by_question
 
 _ROW = 0.42  # inches of a model
 _COLOURS = {"more": "#2a7f4f", "less": "#b3541e", "cannot tell": "#5b6b7a", "no comparison": "#9aa5b1"}
@@ -44,19 +44,12 @@ def delays_figure(rows: Sequence[Mapping[str, Any]]) -> Any:
 @contextmanager
 def levels_figure(known: Sequence[Known]) -> Any:
     """Give a figure with a panel for each release and aggregate: each model's level now (full) and earlier (hollow)."""
-    panels = [one for one in _by_question(known) if any(own.level for own in one)]
+    panels = [one for one in by_question(known) if any(own.level for own in one)]
     n = max(map(len, panels), default=1)
     with figure(max(1, len(panels)), 1, width=max(6.0, 6.5 * len(panels)), height=1.6 + _ROW * n) as (canvas, axes):
         for axis, own in zip([axes] if len(panels) < 2 else axes, panels, strict=False):
             _draw_levels(axis, [one for one in own if one.level])
         yield canvas
-
-
-def _by_question(known: Sequence[Known]) -> list[list[Known]]:
-    panels: dict[int, list[Known]] = {}
-    for one in known:
-        panels.setdefault(id(one.question), []).append(one)
-    return list(panels.values())
 
 
 def _draw_levels(axis: Any, known: Sequence[Known]) -> None:

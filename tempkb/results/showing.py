@@ -1,6 +1,9 @@
 """What the UI shows of the tables of results: rows and pictures, by table and label."""
 
+import pyarrow as pa
+
 from tempkb.engine.tasks import Picture, Rows, Shown, Shows
+from tempkb.listings import Sheet
 from tempkb.pictures import as_markdown
 from tempkb.results.judged_plots import names_figure
 from tempkb.results.judged_tables import JUDGED_CHANGES
@@ -10,7 +13,7 @@ from tempkb.results.plots import delays_figure, levels_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window, read_questions
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import FACT_DELAYS, KNOWLEDGE, LINKING_EFFECTS
-from tempkb.results.tabling import as_arrow, questions_of
+from tempkb.results.tabling import listings_of
 from tempkb.store.store import Store
 
 
@@ -19,13 +22,17 @@ def knowledge(store: Store, _owner: str | None) -> Shows:
     if not any(one.rows for one in store.lake.versions(KNOWLEDGE.name)):
         return {}
     known = known_of([*read_questions(store, KnowledgeRequest())])
-    shown: dict[str, Shown] = {title: Rows(as_arrow(own)) for title, own in questions_of(known)}
+    shown: dict[str, Shown] = {listing.title: _as_texts(listing.sheet(rows)) for listing, rows in listings_of(known)}
     with levels_figure(known) as figure:
         shown["levels"] = Picture(as_markdown(figure, "what models know of the last window"))
     if windows := read_levels_by_window(store):
         with windows_figure(windows) as figure:
             shown["by window"] = Picture(as_markdown(figure, "levels by window"))
     return {KNOWLEDGE.name: shown}
+
+
+def _as_texts(sheet: Sheet) -> Rows:
+    return Rows(pa.Table.from_pylist([dict(zip(sheet.heads, map(str, line), strict=True)) for line in sheet.lines]))
 
 
 def contrasts(store: Store, _owner: str | None) -> Shows:

@@ -1,36 +1,21 @@
 """Shows what models know as a table: rows of the lake, CSV with all columns, and LaTeX as papers print it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from tempkb.listings import Listing, as_csv, as_latex, estimate
 from tempkb.models.known import until_in_words
-from tempkb.results.knowing import Known, known_of
-from tempkb.results.latex import escaped
+from tempkb.results.knowing import Known, by_question, known_of
 from tempkb.results.questions import Scored
 from tempkb.results.reading import read_windows
 from tempkb.results.tables import KNOWLEDGE
-from tempkb.statistics import Estimate
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.wording import csv_of, rounded
-
-TITLES = (
-    "model",
-    "knows until",
-    "items",
-    "clusters",
-    "level",
-    "earlier",
-    "difference",
-    "detectable",
-    "rank",
-    "verdict",
-)
-"""Columns of the table for people."""
-
-_UNRANKED = "none: as controls"
+from tempkb.wording import percent
 
 
 def rows_of_known(table: Table, known: Sequence[Known]) -> pa.Table:
@@ -48,39 +33,54 @@ def read_known(store: Store) -> tuple[list[Known], list[Known]]:
     return last, every
 
 
-def as_arrow(known: Sequence[Known]) -> pa.Table:
-    """Return the table for people, with the columns `TITLES`; all cells are texts."""
-    cells = [[str(cell) for cell in row] for row in map(cells_of, known)]
-    return pa.table(dict(zip(TITLES, map(list, zip(*cells, strict=True)), strict=True)))
+def _shown(known: Known, sign: str = "") -> Callable[[Any], object]:
+    """How the values of an aggregate are shown: shares in per cent or percentage points, perplexities as factors."""
+    return _factor if known.is_factor else partial(percent, sign=sign)
 
 
-def as_csv(known: Sequence[Known]) -> str:
-    """Return a CSV file with the columns of `knowledge`; numbers have all their digits."""
-    names = KNOWLEDGE.column_names()
-    return csv_of([names, *(map(one.row().get, names) for one in known)])
+def _factor(value: float) -> str:
+    # In between three digits would be written as a power, too. Larger numbers would not fit a terminal.
+    return f"{value:.0f}" if 999.5 <= value < 999_999.5 else f"{value:.3g}"
 
 
-def as_latex(known: Sequence[Known]) -> str:
-    """Return a LaTeX table for each release and aggregate; it needs the package booktabs."""
-    from pandas import DataFrame
-
-    parts = []
-    for caption, own in questions_of(known):
-        frame = DataFrame([cells_of(one) for one in own], columns=list(TITLES))
-        parts.append(frame.to_latex(index=False, escape=True, caption=escaped(caption), position="t"))
-    return "\n".join(parts)
+def _estimate(value: str, low: str = "", high: str = "", sign: str = "") -> Callable[[Mapping[str, Any]], str]:
+    return lambda row: estimate(row, (value, low, high), _shown(row["known"], sign))
 
 
-def questions_of(known: Sequence[Known]) -> list[tuple[str, list[Known]]]:
-    """Return what is known by question, each with its title for people."""
-    found: dict[tuple[str, str], list[Known]] = {}
-    for one in known:
-        found.setdefault((one.question.release, one.question.aggregate.name), []).append(one)
-    return [(title_of(own[0]), own) for own in found.values()]
+def _rank(row: Mapping[str, Any]) -> str:
+    if row["rank_note"]:
+        return "none: as controls"
+    places = dict.fromkeys((row["rank_from"], row["rank_to"]))
+    return "" if None in places else f"{'-'.join(map(str, places))} of {row['n_ranked']}"
 
 
-def title_of(known: Known) -> str:
-    """Return the title of a question: what was measured of which window, compared with which period."""
+_KNOWN = Listing(
+    {
+        "model": lambda row: row["known"].label,
+        "knows until": lambda row: until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
+        "items": "n_items",
+        "clusters": "n_clusters",
+        "level": _estimate("value", "low", "high"),
+        "earlier": _estimate("earlier_value", "earlier_low", "earlier_high"),
+        "difference": _estimate("difference", "difference_low", "difference_high", "+"),
+        "detectable": _estimate("detectable"),
+        "rank": _rank,
+        "verdict": "verdict",
+    },
+    dispensable=("knows until", "clusters", "earlier", "detectable"),
+)
+
+
+def listings_of(known: Sequence[Known]) -> list[tuple[Listing, list[dict[str, Any]]]]:
+    """Return the table for people of each question: its declaration, and its rows with what is known."""
+    return [
+        (replace(_KNOWN, title=_title(own[0])), [{**one.row(), "known": one} for one in own])
+        for own in by_question(known)
+    ]
+
+
+def _title(known: Known) -> str:
+    """What was measured of which window, compared with which period."""
     asked = known.question
     return (
         f"{asked.aggregate.title} from {asked.window[0]} to {asked.window[1]} ({asked.release}), "
@@ -88,58 +88,17 @@ def title_of(known: Known) -> str:
     )
 
 
-def cells_of(known: Known) -> tuple[Any, ...]:
-    """Return the cells of `TITLES`: shares in per cent, differences in percentage points or as factors."""
-    row = known.row()
-    show = _factor if known.is_factor else _percent
-    sign = "" if known.is_factor else "+"
-    return (
-        known.label,
-        until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
-        row["n_items"],
-        row["n_clusters"],
-        _interval(row["value"], row["low"], row["high"], show),
-        _interval(row["earlier_value"], row["earlier_low"], row["earlier_high"], show),
-        _interval(row["difference"], row["difference_low"], row["difference_high"], show, sign),
-        "" if row["detectable"] is None else show(row["detectable"], ""),
-        _UNRANKED if known.rank_note else "" if known.rank is None else _rank(known.rank, known.n_ranked),
-        row["verdict"],
-    )
+def known_csv(known: Sequence[Known]) -> str:
+    """Return a CSV file with the columns of `knowledge`; numbers have all their digits."""
+    return as_csv([one.row() for one in known], KNOWLEDGE.column_names())
+
+
+def known_latex(known: Sequence[Known]) -> str:
+    """Return a LaTeX table for each question."""
+    return "\n".join(as_latex(listing.sheet(rows)) for listing, rows in listings_of(known))
 
 
 def level_in_words(known: Known, items: Scored) -> str:
     """Return the aggregate of some of a model's items as the table shows levels; empty without an item."""
     level = known.level_of(items)
-    show = _factor if known.is_factor else _percent
-    return "" if level is None else _interval(level.value, level.low, level.high, show)
-
-
-def share_in_words(share: Estimate) -> str:
-    """Return a share with its interval, if there is one, in per cent."""
-    return _interval(share.value, share.low, share.high, _percent)
-
-
-def _interval(value: float | None, low: float | None, high: float | None, show: Any, sign: str = "") -> str:
-    if value is None:
-        return ""
-    if low is None or high is None:
-        return str(show(value, sign))
-    return f"{show(value, sign)} [{show(low, sign)}, {show(high, sign)}]"
-
-
-def _percent(share: float, sign: str) -> str:
-    """A share as a whole number of per cent.
-
-    >>> _percent(-0.002, "+"), _percent(-0.334, "+"), _percent(0.72, "")
-    ('+0', '-33', '72')
-    """
-    return rounded(100 * share, 0, sign)
-
-
-def _factor(value: float, _sign: str) -> str:
-    # In between three digits would be written as a power, too. Larger numbers would not fit a terminal.
-    return f"{value:.0f}" if 999.5 <= value < 999_999.5 else f"{value:.3g}"
-
-
-def _rank(rank: tuple[int, int], n: int) -> str:
-    return f"{rank[0]} of {n}" if rank[0] == rank[1] else f"{rank[0]}-{rank[1]} of {n}"
+    return estimate(vars(level), show=_shown(known)) if level else ""

@@ -15,7 +15,7 @@ from tempkb.models.names import Family
 from tempkb.scores.kinds import Kind
 from tempkb.scores.requests import AskRequest
 from tempkb.store.memory import asking
-from tempkb.store.quoting import literal, parquet
+from tempkb.store.quoting import literals, parquet
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
@@ -46,7 +46,7 @@ class Source:
     def query(self) -> str:
         """SQL that returns the rows; verifies the checksums of their files."""
         paths = [path for version in self.versions for path in version.paths()]
-        chosen = f"variant IN ({', '.join(map(literal, self.variants))})"
+        chosen = f"variant IN ({literals(self.variants)})"
         return f"FROM {parquet(paths)} WHERE {' AND '.join((chosen, *self.conditions))}"
 
     @property

@@ -1,34 +1,53 @@
 """Screens of what models said: whom they name in a window, and answers beside what is right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
-from tempkb.generations.naming import NAMES, NEW, NONE, OLD
+from tempkb.generations.naming import NEW, NONE, OLD
 from tempkb.generations.tables import GENERATIONS
+from tempkb.listings import Listing, as_csv, estimate
 from tempkb.results.judged_tables import JUDGED_CHANGES
-from tempkb.results.judged_tabling import read_changes, read_items, read_named
+from tempkb.results.judged_tabling import CHANGES, ITEMS, read_named
 from tempkb.results.knowing import Known
 from tempkb.results.requests import AnswersRequest
 from tempkb.results.steps import are_due
-from tempkb.results.tabling import share_in_words
 from tempkb.scores.tables import model_of
-from tempkb.screens.console import console, grid, print_next, say
-from tempkb.screens.files import write_csv
+from tempkb.screens.console import print_next, say, show
+from tempkb.screens.files import write_file
 from tempkb.statistics.estimates import proportion
-from tempkb.store.quoting import literal
+from tempkb.store.quoting import literal, literals
 from tempkb.store.store import Store
 
-_SHOWN = {
-    "new, %": ("names", NEW),
-    "placebo new, %": ("placebo_names", NEW),
-    "old, %": ("names", OLD),
-    "placebo old, %": ("placebo_names", OLD),
-    "other, %": ("names", ""),
-    "none, %": ("names", NONE),
-}
+
+def _share(column: str, kind: str, row: Sequence[Any]) -> str:
+    """The share of the changes of a row in which a kind is named, with its interval, in per cent."""
+    told = [(one[column], one["subject_id"]) for one in row[-1] if one[column] is not None]
+    is_named = [name == kind or (not kind and name not in (NEW, OLD, NONE)) for name, _ in told]
+    return estimate(vars(proportion(is_named, [subject for _, subject in told]))) if told else ""
+
+
+_NAMED = Listing(
+    {
+        "model": 0,
+        "decoder": 1,
+        "changes": lambda row: len(row[-1]),
+        "new, %": partial(_share, "names", NEW),
+        "placebo new, %": partial(_share, "placebo_names", NEW),
+        "old, %": partial(_share, "names", OLD),
+        "placebo old, %": partial(_share, "placebo_names", OLD),
+        "other, %": partial(_share, "names", ""),
+        "none, %": partial(_share, "names", NONE),
+    },
+    "whom they name",
+    "new, old: the share of the changes counted above in which the model's answer names the object that came, or the "
+    "one that left (a stale answer), by any of its names; placebo: the same answers by another subject's change, so "
+    "what models name that do not know the subjects; other: anything else; none: it gave no answer; in brackets the "
+    "95 % interval, clustered by subject",
+)
 
 
 def print_names(store: Store, known: Sequence[Known]) -> None:
@@ -37,29 +56,10 @@ def print_names(store: Store, known: Sequence[Known]) -> None:
     for one in known:
         asked.setdefault(one.scores.model["model"], set()).update(one.scores.window.items.tolist())
     named = read_named(store, known[0].question.release)
-    counted = {key: [row for row in every if row["item"] in asked.get(key[0], ())] for key, every in named.items()}
-    rows = [(*key, len(own), *_shares(own)) for key, own in counted.items() if own]
-    if not rows:
-        return
-    console().print(grid(("model", "decoder", "changes", *_SHOWN), rows, title="whom they name"))
-    say(
-        "new, old: the share of the changes counted above in which the model's answer names the object that came, or "
-        "the one that left (a stale answer), by any of its names; placebo: the same answers by another subject's "
-        "change, so what models name that do not know the subjects; other: anything else; none: it gave no answer; in "
-        "brackets the 95 % interval, clustered by subject"
-    )
-    if due := are_due(store, (JUDGED_CHANGES.name,)):
-        say(due)
-
-
-def _shares(own: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The share of each kind, with its interval, in per cent."""
-    cells = []
-    for column, kind in _SHOWN.values():
-        told = [(row[column], row["subject_id"]) for row in own if row[column] is not None]
-        is_named = [name == kind or (not kind and name not in (NEW, OLD, NONE)) for name, _ in told]
-        cells.append(share_in_words(proportion(is_named, [subject for _, subject in told])) if told else "")
-    return cells
+    rows = [(*key, [row for row in every if row["item"] in asked.get(key[0], ())]) for key, every in named.items()]
+    if rows := [row for row in rows if row[-1]]:
+        show(_NAMED, rows)
+        say(are_due(store, (JUDGED_CHANGES.name,)))
 
 
 def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) -> None:
@@ -77,38 +77,28 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
         )
     if not store.lake.partitions(JUDGED_CHANGES.name):
         raise SettingsError(f"answers: those of {model} were not judged yet; judge them: tempkb results")
-    conditions = _conditions(model, request, "window_start")
-    changes = read_changes(store, [*conditions, *_of_kind(request.kind)], request.limit)
-    items = None if request.kind else read_items(store, conditions, request.limit)
-    for title, rows in (("changes", changes), ("items", items)):
-        if rows is not None and rows.num_rows:
-            cells = [list(row.values()) for row in rows.to_pylist()]
-            console().print(grid(rows.column_names, cells, title=f"{title}: what {model} said"))
-    if not changes.num_rows and (items is None or not items.num_rows):
+    listings = (CHANGES,) if request.kind else (CHANGES, ITEMS)
+    words = {"model": model, "conditions": " AND ".join(_conditions(model, request))}
+    found = [one.filled(**words, limit=f"LIMIT {request.limit}") for one in listings]
+    shown = [(listing, rows) for listing in found if (rows := listing.rows(store))]
+    for listing, rows in shown:
+        show(listing, rows)
+    if not shown:
         say(f"Found no such answers of {model}.")
-    if due := are_due(store, (JUDGED_CHANGES.name,)):
-        say(due)
+    say(are_due(store, (JUDGED_CHANGES.name,)))
     if csv_file:
-        every = (
-            read_items(store, conditions, None)
-            if items is not None
-            else read_changes(store, [*conditions, *_of_kind(request.kind)], None)
-        )
-        write_csv(csv_file, every)
-    print_next(*(f"answers {model} --kind {kind}" for kind in NAMES if kind == OLD and not request.kind), "knows")
+        every = store.query(listings[-1].filled(**words, limit="").query, *listings[-1].needs)
+        write_file(csv_file, as_csv(every.to_pylist(), every.column_names))
+    print_next(*(() if request.kind else (f"answers {model} --kind {OLD}",)), "knows")
 
 
-def _conditions(model: str, request: AnswersRequest, day: str) -> list[str]:
-    found = [f"model = {literal(model)}"]
+def _conditions(model: str, request: AnswersRequest) -> Iterator[str]:
+    yield f"model = {literal(model)}"
+    if request.kind:
+        yield f"names = {literal(request.kind)}"
     if request.releases:
-        found.append(f"release IN ({', '.join(map(literal, request.releases))})")
+        yield f"release IN ({literals(request.releases)})"
     if request.window:
-        first, end = request.window
-        found.append(f"{day} >= DATE '{first}' AND {day} < DATE '{end}'")
+        yield f"window_start >= DATE '{request.window[0]}' AND window_start < DATE '{request.window[1]}'"
     if request.decoder:
-        found.append(f"decoder LIKE {literal(f'%.{request.decoder}-%')}")
-    return found
-
-
-def _of_kind(kind: str) -> list[str]:
-    return [f"names = {literal(kind)}"] if kind else []
+        yield f"decoder LIKE {literal(f'%.{request.decoder}-%')}"

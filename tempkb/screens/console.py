@@ -5,7 +5,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,10 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tempkb.listings import BETTER, OWN, WORSE, Listing, Marked, Sheet, are_numbers, in_order
 from tempkb.settings import at_home, home_in_front, in_shell
 from tempkb.store.visible import visible
 
 _BOUNDLESS = 1_000_000_000  # width in columns of output to a file or a pipe
+_STYLES = {OWN: "bold", BETTER: "green", WORSE: "red", "": ""}
+FIELDS = Listing(in_order("column", "value"))
 
 
 class Screen(Console):
@@ -43,18 +45,14 @@ class Screen(Console):
         raise BrokenPipeError
 
     def width_of(self, table: Table) -> int:
-        """Return the width of a table with unwrapped values and its rules, without its title."""
+        """Return the width of a table with unwrapped values and its rules."""
         return self.measure(table, options=self.options.update(width=_BOUNDLESS)).maximum
 
 
-def console(width: int | None = None) -> Screen:
-    """Return standard output as a `Screen`."""
-    return Screen(width)
-
-
 def say(line: str, program: str = "tempkb") -> None:
-    """Print a message without wrapping it, with its commands in the form in which they are typed for this home."""
-    click.echo(visible(at_home(line, program), keep="\n"))
+    """Print a message, if there is one, without wrapping it, with its commands as they are typed for this home."""
+    if line:
+        click.echo(visible(at_home(line, program), keep="\n"))
 
 
 def headed(head: str, rest: str, style: str = "bold") -> Text:
@@ -92,27 +90,38 @@ def exact(value: object) -> str:
     return visible(str(value))
 
 
-def grid(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    title: str = "",
-    show: Callable[[object], str] = shown,
-) -> Table:
-    """Return a table, with numbers aligned to the right.
-
-    Args:
-        rows: values of the rows; a text of Rich keeps its style.
-    """
-    listed = [list(row) for row in rows]
-    # A title that is wider than its table must not be wrapped.
-    head = Text(visible(title), no_wrap=True, overflow="ignore") if title else None
-    table = Table(title=head, title_justify="left")
-    for at, name in enumerate(columns):
-        is_number = bool(listed) and all(isinstance(row[at], int | float | Decimal) for row in listed)
-        table.add_column(visible(name), justify="right" if is_number else "left", overflow="fold")
-    for row in listed:
-        table.add_row(*(one if isinstance(one, Text) else Text(show(one)) for one in row))
+def grid(heads: Sequence[str], lines: Iterable[Sequence[object]], form: Callable[[object], str] = shown) -> Table:
+    """Return a table; numbers are aligned to the right, and marked ones have their colour."""
+    listed = [list(line) for line in lines]
+    table = Table()
+    for at, head in enumerate(heads):
+        is_number = bool(listed) and are_numbers(line[at] for line in listed)
+        table.add_column(visible(head), justify="right" if is_number else "left", overflow="fold")
+    for line in listed:
+        marks = (cell if isinstance(cell, Marked) else Marked(form(cell)) for cell in line)
+        table.add_row(*(Text(text, _STYLES[mark]) for text, mark, _ in marks))
     return table
+
+
+def print_sheet(sheet: Sheet) -> None:
+    """Print a table below its title, which may be wider than the terminal."""
+    if sheet.title:
+        click.echo(visible(sheet.title))
+    Screen().print(grid(sheet.heads, sheet.lines))
+
+
+def show(listing: Listing, rows: Sequence[Any]) -> None:
+    """Print rows as they are declared, with what must be known of them; without columns for which there is no room."""
+    out, left_out = Screen(), list[str]()
+    for name in (*listing.dispensable, ""):
+        sheet = listing.sheet(rows, left_out)
+        if not name or out.width_of(grid(sheet.heads, sheet.lines)) <= out.width:
+            break
+        left_out.append(name)
+    print_sheet(sheet)
+    if left_out:
+        say(f"This terminal is too narrow for {', '.join(left_out)}; --csv writes all columns.")
+    say(listing.remark)
 
 
 def record(number: int, columns: Sequence[str], values: Sequence[str]) -> Table:
@@ -148,12 +157,9 @@ def duration(seconds: int) -> str:
     >>> duration(90_061)
     '1 d 1 h'
     """
-    parts = [
-        (seconds // 86_400, "d"),
-        (seconds % 86_400 // 3600, "h"),
-        (seconds % 3600 // 60, "min"),
-        (seconds % 60, "s"),
-    ]
-    while len(parts) > 1 and not parts[0][0]:
-        parts.pop(0)
-    return " ".join(f"{n} {unit}" for n, unit in parts[:2] if n) or "0 s"
+    parts = list[str]()
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+        n, seconds = divmod(seconds, size)
+        if n or parts:
+            parts.append(f"{n} {unit}" if n else "")
+    return " ".join(filter(None, parts[:2])) or "0 s"

@@ -1,13 +1,14 @@
 """The screen of `tempkb knows --fact`: what models give for the objects of one fact, and when each held."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
+from tempkb.listings import Listing, Sheet, in_order
 from tempkb.results.facts import Fact, read_fact
 from tempkb.results.plots import fact_figure
-from tempkb.screens.console import console, grid, say
+from tempkb.screens.console import print_sheet, say, show
 from tempkb.screens.files import write_picture
 from tempkb.screens.utf8 import as_utf8
 from tempkb.wording import rounded
@@ -22,56 +23,42 @@ def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Pa
     """
     fact = read_fact(open_store(), as_utf8(subject), as_utf8(relation), [as_utf8(name) for name in releases])
     say(f"{fact.query} ({fact.subject}, {fact.relation}, release {fact.release})")
-    console().print(
-        grid(
-            ("object", "held (within the release)"),
-            [(name, ", ".join(f"{a} to {b}" for a, b in held)) for name, held in fact.spells.items()],
-        )
-    )
+    spells = [(name, ", ".join(f"{a} to {b}" for a, b in held)) for name, held in fact.spells.items()]
+    show(Listing(in_order("object", "held (within the release)")), spells)
     _print_scores(fact)
-    if picture:
-        _write_picture(fact, picture)
-    else:
+    if not picture:
         say("As a picture: add --picture FILE.png")
-
-
-def _write_picture(fact: Fact, path: Path) -> None:
+        return
     series = fact.series()
     if not series:
         raise SettingsError(
-            f"--picture {path}: no model with scores of this fact has a knowledge date, and none has scores of its "
+            f"--picture {picture}: no model with scores of this fact has a knowledge date, and none has scores of its "
             "dated queries, so there is no day at which to draw them; name the date: tempkb model add MODEL CHECKPOINT "
             "--knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
         )
     with fact_figure(f"{fact.subject}, {fact.relation}: {fact.query}", series, fact.spells) as figure:
-        write_picture(path, figure)
+        write_picture(picture, figure)
 
 
 def _print_scores(fact: Fact) -> None:
     """A row for each model, scorer and, of queries with a date, window; a column for each object."""
-    objects = list(fact.spells)
     rows: dict[tuple[str, ...], dict[str, float]] = {}
     for one in sorted(fact.scores, key=lambda one: (one.model, one.scorer, one.is_dated, one.is_dated and one.day)):
         when = str(one.day) if one.is_dated else ""
         rows.setdefault((one.model, one.scorer, when), {})[one.object] = one.nats
-    has_dates = any(one.is_dated for one in fact.scores)
-    heads = ("model", "scorer", "date in the query") if has_dates else ("model", "scorer")
+    heads = ("model", "scorer", "date in the query")[: 2 + any(one.is_dated for one in fact.scores)]
+    # An object may be named as a column is.
     cells = [
-        (*key[: len(heads)], *(_nats(nats.get(name)) for name in objects), _most_probable(nats))
+        (
+            *key[: len(heads)],
+            *(rounded(nats.get(name), 1) for name in fact.spells),
+            max(nats, key=lambda name: nats[name]) if len(nats) > 1 else "",
+        )
         for key, nats in rows.items()
     ]
-    console().print(grid((*heads, *objects, "most probable"), cells, title="log-probabilities (nats)"))
+    print_sheet(Sheet((*heads, *fact.spells, "most probable"), cells, "log-probabilities (nats)"))
     say(
         "most probable: by the log-probability itself, which is lower for longer and rarer names, whoever they belong "
         "to; without --fact, what the subject adds to it is compared. A query with a date asks only for the objects of "
         "its own window and for those that have just left."
     )
-
-
-def _most_probable(nats: Mapping[str, float]) -> str:
-    """The object with the highest log-probability; empty where there is nothing to compare."""
-    return max(nats, key=lambda name: nats[name]) if len(nats) > 1 else ""
-
-
-def _nats(value: float | None) -> str:
-    return "" if value is None else rounded(value, 1)

@@ -24,7 +24,6 @@ from tempkb.wording import counted
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
 # Python's own code for output that is lost at the end.
 _NOT_FLUSHED = 120
-_LINES = "\n"
 
 
 class OutputError(OSError):
@@ -64,8 +63,9 @@ def warn(message: str) -> None:
 
 
 def tell(message: str) -> None:
-    """Print a message to standard error, with its commands in the form in which they are typed for this home."""
-    click.echo(visible(at_home(message), keep=_LINES), err=True)
+    """Print a message to standard error, as `say` does to standard output."""
+    if message:
+        click.echo(visible(at_home(message), keep="\n"), err=True)
 
 
 def end(error: BaseException) -> None:
@@ -84,8 +84,7 @@ def end(error: BaseException) -> None:
         )
     if isinstance(error, KeyboardInterrupt):
         fail("interrupted; what is finished is kept, and the same command continues from there", _INTERRUPTED)
-    message = in_words(error)
-    if message is not None:
+    if (message := in_words(error)) is not None:
         fail(message)
 
 

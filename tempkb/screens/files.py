@@ -1,6 +1,5 @@
 """Files that a command is asked to write: whole or not at all, and never over something else unasked."""
 
-import io
 import os
 from pathlib import Path
 from typing import Any
@@ -8,12 +7,11 @@ from typing import Any
 from tempkb.errors import SettingsError
 from tempkb.pictures import as_png
 from tempkb.screens.console import say
-from tempkb.wording import csv_cell
 
 _DOTS_PER_INCH = 150
 
 
-def write_file(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
     """Write a file, replacing an older one.
 
     Raises:
@@ -21,7 +19,7 @@ def write_file(path: Path, content: bytes) -> None:
     """
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
     try:
-        draft.write_bytes(content)
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
@@ -29,17 +27,6 @@ def write_file(path: Path, content: bytes) -> None:
             f"{path}: cannot be written: {error.strerror}; name a file in a folder that exists"
         ) from None
     say(f"written: {path}")
-
-
-def write_csv(path: Path, rows: Any) -> None:
-    """Write an Arrow table as a CSV file; raises what `write_file` does."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    written = io.BytesIO()
-    columns = [pa.array(list(map(csv_cell, one.to_pylist())), one.type) for one in rows.columns]
-    csv.write_csv(pa.table(columns, rows.column_names), written)
-    write_file(path, written.getvalue())
 
 
 def write_picture(path: Path, figure: Any) -> None:

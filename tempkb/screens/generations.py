@@ -18,7 +18,7 @@ def print_generations(models: Sequence[str], words: Words) -> None:
         models: names of models that were asked.
         words: what was asked for.
     """
-    if print_asked(SAID, STATUSES, models, words) is not None:
+    if print_asked(SAID, STATUSES, models, words)[0]:
         # Not all families are asked about each benchmark.
         answered = {model_of(key) for key in open_store().lake.partitions(GENERATIONS.name)}
         print_next("results", *(f"answers {name}" for name in [one for one in models if one in answered][:1]), "knows")

@@ -1,19 +1,39 @@
 """`tempkb late`: how long one must wait for the facts of a window."""
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
+from tempkb.listings import Across, Listing, as_csv, estimate
 from tempkb.results.steps import are_due
 from tempkb.results.tables import FACT_DELAYS
-from tempkb.screens.console import console, grid, say
-from tempkb.screens.files import write_csv
+from tempkb.screens.console import say, show
+from tempkb.screens.files import write_file
+from tempkb.wording import percent
 
-_SHOWN = (0.5, 0.9, 0.95)
 _WHAT = {"begun": "begin in the window", "holding": "hold in the window"}
+
+
+def delay_in_words(row: Mapping[str, Any]) -> str:
+    """Return days with their interval, if there is one, such as `140 [110, 190]`."""
+    return estimate(row, ("days", "days_low", "days_high"), str)
+
+
+_DELAYS = Listing(
+    {
+        "facts that": lambda row: _WHAT[row["facts"]],
+        "relation": "relation",
+        "facts": "n_facts",
+        "subjects": "n_subjects",
+        "after": Across("share", delay_in_words, {one: f"{percent(one)} % after, days" for one in (0.5, 0.9, 0.95)}),
+        "there after 90 days, %": lambda row: f"{percent(row['least_at_90'])} to {percent(row['most_at_90'])}",
+    },
+    "how long facts take to come",
+    query=f"FROM {FACT_DELAYS.name} ORDER BY facts, relation <> 'all', relation, share",
+    needs=(FACT_DELAYS.name,),
+)
 
 
 def print_delays(csv_file: Path | None) -> None:
@@ -25,45 +45,20 @@ def print_delays(csv_file: Path | None) -> None:
     store = open_store()
     if not store.lake.partitions(FACT_DELAYS.name):
         raise SettingsError(f"{FACT_DELAYS.name} is not built; compute it: tempkb results")
-    found = store.query(f"FROM {FACT_DELAYS.name} ORDER BY facts, relation <> 'all', relation, share", FACT_DELAYS.name)
+    rows = _DELAYS.rows(store)
     if csv_file:
-        write_csv(csv_file, found)
-    rows = found.to_pylist()
+        write_file(csv_file, as_csv(rows))
     if rows[0]["reason"]:
         say(f"How long facts take to come is not known: {rows[0]['reason']}.")
     else:
-        _print_table(rows)
-    if due := are_due(store, (FACT_DELAYS.name,)):
-        say(due)
-
-
-def delay_in_words(row: Mapping[str, Any]) -> str:
-    """Return days with their interval, if there is one, such as `140 [110, 190]`."""
-    return f"{row['days']}" + ("" if row["days_low"] is None else f" [{row['days_low']}, {row['days_high']}]")
-
-
-def _print_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    shares = (f"{100 * share:.0f} % after, days" for share in _SHOWN)
-    titles = ("facts that", "relation", "facts", "subjects", *shares, "there after 90 days, %")
-    groups = [list(group) for _, group in groupby(rows, key=lambda row: (row["facts"], row["relation"]))]
-    console().print(grid(titles, [_cells(group) for group in groups], title="how long facts take to come"))
-    (shown,) = (row for row in groups[0] if row["share"] == 0.95)
-    say(
-        f"95 % of the facts that begin in a window are there {delay_in_words(shown)} days after its end; in brackets "
-        f"the 95 % interval, by subject. Counted are the facts that the dump of {shown['newest_dump_date']} has, of "
-        f"{shown['n_windows']} windows that ended at least two years before it; what is still to come of younger "
-        "windows is not seen. A fact was entered between two dumps, so that days and shares have bounds: the days are "
-        "those by which it was there for certain. 90 days after its end a window no longer counts as provisional."
-    )
-
-
-def _cells(group: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
-    first, by_share = group[0], {row["share"]: row for row in group}
-    return (
-        _WHAT[first["facts"]],
-        first["relation"],
-        first["n_facts"],
-        first["n_subjects"],
-        *(delay_in_words(by_share[share]) for share in _SHOWN),
-        f"{100 * first['least_at_90']:.0f} to {100 * first['most_at_90']:.0f}",
-    )
+        show(_DELAYS, rows)
+        shown = next(row for row in rows if row["share"] == 0.95)
+        say(
+            f"95 % of the facts that begin in a window are there {delay_in_words(shown)} days after its end; in "
+            "brackets the 95 % interval, by subject. Counted are the facts that the dump of "
+            f"{shown['newest_dump_date']} has, of {shown['n_windows']} windows that ended at least two years before "
+            "it; what is still to come of younger windows is not seen. A fact was entered between two dumps, so that "
+            "days and shares have bounds: the days are those by which it was there for certain. 90 days after its end "
+            "a window no longer counts as provisional."
+        )
+    say(are_due(store, (FACT_DELAYS.name,)))

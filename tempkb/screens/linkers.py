@@ -1,7 +1,7 @@
 """The screens of `tempkb linker`: the linkers of a home, one of them, and what was linked."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from tempkb.api import open_store
@@ -10,18 +10,39 @@ from tempkb.linking.known import known_linkers, require_linker
 from tempkb.linking.requests import LinkRequest
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP, NIL_THRESHOLDS
 from tempkb.linking.training.recipe import PRESETS, other_numbers
+from tempkb.listings import Listing, named
 from tempkb.options import Words
 from tempkb.results.linking_sql import OWN_SETUPS
 from tempkb.results.steps import are_due
 from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS
-from tempkb.screens.console import console, grid, print_next, say
+from tempkb.screens.console import FIELDS, print_next, say, show
 from tempkb.store.lake import Lake
 from tempkb.store.memory import asking, declared_rows, view_files
-from tempkb.store.quoting import literal
+from tempkb.store.quoting import literals
 from tempkb.wording import rounded
 
-_OF_THRESHOLDS = ("measure", "n_present", "n_absent", "auc", "low", "high", "threshold", "pools", "reason")
-_KS = (1, 4, 16, N_TOP)
+_LINKERS = Listing(
+    named("linker", "kind")
+    | {"made from": lambda row: f"{row['release']}, {row['cut']}" if row["cut"] else row["checkpoint"]}
+    | named("seed", "setup", towers="n_towers", parameters="n_parameters", dimension="dim")
+)
+_THRESHOLDS = Listing(
+    named("measure", "n_present", "n_absent")
+    | {name: lambda row, name=name: rounded(row[name], 3) for name in ("auc", "low", "high", "threshold")}
+    | named("pools", "reason"),
+    "no such article: chosen on validation mentions",
+)
+_SCORES = Listing(
+    title="accuracy@K in %",
+    remark="accuracy@K: the share of the mentions whose entity is among the first K candidates ({subset} set)",
+    query=f"""
+    SELECT linker, release, pool, cut AS snapshot, category, count(*) AS mentions, max(n_candidates) AS candidates,
+           {", ".join(f'round(100 * avg(coalesce((rank <= {k})::INTEGER, 0)), 1) AS "@{k}"' for k in (1, 4, 16, N_TOP))}
+    FROM {LINKING_SCORES.name} WHERE {{conditions}} GROUP BY ALL ORDER BY ALL
+    """,
+    needs=(LINKING_SCORES.name,),
+    common=("release", "pool"),
+)
 
 
 def print_linkers(names: Collection[str] | None = None) -> None:
@@ -35,9 +56,8 @@ def print_linkers(names: Collection[str] | None = None) -> None:
     if not found:
         # None of those that were asked for could be made, which the errors say.
         return
-    titles = ("linker", "kind", "made from", "seed", "setup", "towers", "parameters", "dimension")
     setups = _setups(lake)
-    console().print(grid(titles, [_cells(row, setups) for row in found]))
+    show(_LINKERS, [{**row, "setup": setups[row["linker"]] if row["preset"] else None} for row in found])
     if names is not None:
         print_next(f"linker score {' '.join(row['linker'] for row in found)} prior bm25")
 
@@ -50,16 +70,12 @@ def print_linker(name: str) -> None:
     """
     lake = open_store().lake
     row = require_linker(lake, name)
-    console().print(grid(("column", "value"), list(row.items())))
+    show(FIELDS, list(row.items()))
     if row["preset"]:
         say(f"The tables of tempkb linking call its setup {_setups(lake)[name]}. {_recipe_in_words(row)}.")
     thresholds = declared_rows(lake.files(NIL_THRESHOLDS.name, [name]), NIL_THRESHOLDS)
     if thresholds:
-        shown = [
-            [rounded(one[of], 3) if isinstance(one[of], float) else one[of] for of in _OF_THRESHOLDS]
-            for one in thresholds
-        ]
-        console().print(grid(_OF_THRESHOLDS, shown, title="no such article: chosen on validation mentions"))
+        show(_THRESHOLDS, thresholds)
 
 
 def print_scores(names: Sequence[str], words: Words) -> None:
@@ -67,35 +83,20 @@ def print_scores(names: Sequence[str], words: Words) -> None:
     request, store = LinkRequest.of(words), open_store()
     if not store.lake.partitions(LINKING_SCORES.name):
         return
-    conditions = [
-        f"linker IN ({_listed(names)})",
-        f"subset = {literal(request.subset)}",
-        f"pool IN ({_listed(request.pools)})",
-    ]
-    if request.releases:
-        conditions.append(f"release IN ({_listed(request.releases)})")
-    if request.cuts:
-        conditions.append(f"cut IN ({_listed(map(str, request.cuts))})")
-    shares = ", ".join(f"round(100 * avg(coalesce((rank <= {k})::INTEGER, 0)), 1) AS at_{k}" for k in _KS)
-    rows = store.ask(
-        f"""
-        SELECT linker, release, pool, cut, category, count(*) AS n, max(n_candidates) AS n_candidates, {shares}
-        FROM {LINKING_SCORES.name} WHERE {" AND ".join(conditions)} GROUP BY ALL ORDER BY ALL
-        """,
-        LINKING_SCORES.name,
-    )
+    asked = {
+        "linker": names,
+        "subset": [request.subset],
+        "pool": request.pools,
+        "release": request.releases,
+        "cut": request.cuts,
+    }
+    conditions = " AND ".join(f"{column} IN ({literals(values)})" for column, values in asked.items() if values)
+    listing = _SCORES.filled(subset=request.subset, conditions=conditions)
+    rows = listing.rows(store)
     if not rows:
         return
-    titles = ("linker", "release", "pool", "snapshot", "category", "mentions", "candidates", *(f"@{k}" for k in _KS))
-    # What is the same in all rows is said once, in the title.
-    common = [name for name in ("release", "pool") if len({row[name] for row in rows}) == 1]
-    places = [place for place, name in enumerate(titles) if name not in common]
-    cells = [[list(row.values())[place] for place in places] for row in rows]
-    title = ", ".join(["accuracy@K in %", *(f"{name} {rows[0][name]}" for name in common)])
-    console().print(grid([titles[place] for place in places], cells, title=title))
-    say(f"accuracy@K: the share of the mentions whose entity is among the first K candidates ({request.subset} set)")
-    if due := are_due(store, (LINKING_EFFECTS.name, LINKING_SUMS.name, NIL_RESULTS.name)):
-        say(due)
+    show(listing, rows)
+    say(are_due(store, (LINKING_EFFECTS.name, LINKING_SUMS.name, NIL_RESULTS.name)))
     pool = next(iter(request.pools))
     print_next("linking" if pool == OWN_POOL else f"linking --pool {pool}", f'sql "FROM {LINKING_SCORES.name} LIMIT 5"')
 
@@ -118,21 +119,3 @@ def _setups(lake: Lake) -> dict[str, str]:
     with asking() as memory:
         view_files(memory, LINKERS.name, files)
         return dict(memory.execute(OWN_SETUPS).fetchall())
-
-
-def _cells(row: dict[str, Any], setups: Mapping[str, str]) -> tuple[Any, ...]:
-    source = f"{row['release']}, {row['cut']}" if row["cut"] else row["checkpoint"]
-    return (
-        row["linker"],
-        row["kind"],
-        source,
-        row["seed"],
-        setups[row["linker"]] if row["preset"] else None,
-        row["n_towers"],
-        row["n_parameters"],
-        row["dim"],
-    )
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(map(literal, sorted(names)))

@@ -1,34 +1,34 @@
 """The screen of `tempkb linking`: the paper's tables of linkers through time, and the figures that follow from them."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from tempkb.api import open_store
 from tempkb.benchmarks.linkable.pool_names import OWN_POOL
+from tempkb.listings import Listing, estimate, named
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import CATEGORIES, Linking, read_linking
-from tempkb.results.linking_tabling import (
-    BETTER,
-    OWN,
-    WORSE,
-    as_csv,
-    as_latex,
-    heads_of,
-    limits,
-    sentences,
-    table_of_category,
-)
+from tempkb.results.linking_tabling import limits, linking_csv, linking_latex, sentences, table_of_category
 from tempkb.results.steps import look
 from tempkb.results.tables import ALL, LINKING_EFFECTS
-from tempkb.screens.console import console, grid, say
+from tempkb.screens.console import print_sheet, say, show
 from tempkb.screens.files import write_file, write_picture
 from tempkb.store.store import Store
-from tempkb.wording import rounded, rounded_p_value
+from tempkb.wording import in_points, rounded_p_value
 
-_STYLES = {OWN: "bold", BETTER: "green", WORSE: "red", "": ""}
+_EFFECTS = Listing(
+    named(
+        *("release", "setup", "contrast", "k", "expected"),
+        points=partial(estimate, columns=("estimate", "low", "high"), show=in_points),
+        entities="n_clusters",
+        seeds="n_seeds",
+        p=lambda row: rounded_p_value(row["p_value"]),
+        verdict="verdict",
+    ),
+    "what linkers show of time (each contrast by itself: p is not corrected)",
+)
 
 
 def print_linking(
@@ -55,26 +55,19 @@ def print_linking(
         "seeds of training where there are several. tempkb docs linking explains each figure."
     )
     if csv_file:
-        write_file(csv_file, as_csv(every).encode())
+        write_file(csv_file, linking_csv(every))
     if latex_file:
-        write_file(latex_file, as_latex(every).encode())
+        write_file(latex_file, linking_latex(every))
     if picture:
         _write_pictures(every, picture)
 
 
 def _print(store: Store, linking: Linking) -> None:
     for category in CATEGORIES:
-        rows = table_of_category(linking, category)
-        if rows:
-            title = f"{linking.release}: accuracy@{linking.k} of {category} entities (pool {linking.pool})"
-            cells = [[Text(text, _STYLES[how]) for text, how, _ in row] for row in rows]
-            table = grid(heads_of(linking), cells, title=title)
-            for column in table.columns[1:]:
-                column.justify = "right"
-            console().print(table)
-    for line in sentences(linking):
-        say(f"{line}.")
-    for line in limits(linking):
+        sheet = table_of_category(linking, category)
+        if sheet.lines:
+            print_sheet(sheet)
+    for line in (*(f"{line}." for line in sentences(linking)), *limits(linking)):
         say(line)
     _print_effects(store, linking)
 
@@ -98,30 +91,10 @@ def _print_effects(store: Store, linking: Linking) -> None:
 
 def print_effects(rows: Sequence[dict[str, Any]]) -> None:
     """Print rows of `linking_effects`, and their notes."""
-    heads = ("release", "setup", "contrast", "k", "expected", "points", "entities", "seeds", "p", "verdict")
-    cells = [
-        (
-            *(row[name] for name in ("release", "setup", "contrast", "k", "expected")),
-            _estimate(row),
-            row["n_clusters"],
-            row["n_seeds"],
-            rounded_p_value(row["p_value"]),
-            row["verdict"],
-        )
-        for row in rows
-    ]
-    console().print(grid(heads, cells, title="what linkers show of time (each contrast by itself: p is not corrected)"))
+    show(_EFFECTS, rows)
     for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
         contrasts = dict.fromkeys(row["contrast"] for row in rows if row["note"] == note)
         say(f"{', '.join(contrasts)}: {note}")
-
-
-def _estimate(row: dict[str, Any]) -> str:
-    """The estimate in percentage points, with its interval."""
-    estimate, low, high = (
-        None if row[name] is None else rounded(100 * row[name], 1, "+") for name in ("estimate", "low", "high")
-    )
-    return f"{estimate} [{low}, {high}]" if low is not None else estimate or ""
 
 
 def _write_pictures(every: Sequence[Linking], path: Path) -> None:

@@ -1,15 +1,17 @@
 """The screens of `tempkb link` and `tempkb index`."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tempkb.api import open_store
 from tempkb.engine.progress import on_terminal
-from tempkb.linking.answering import Links, link_text
+from tempkb.linking.answering import Answer, Links, link_text
 from tempkb.linking.indexing import write_index
 from tempkb.linking.nil import Nil
-from tempkb.screens.console import console, grid, say
+from tempkb.listings import Listing, in_order
+from tempkb.screens.console import say, show
 from tempkb.screens.failure import tell
 from tempkb.screens.utf8 import speak_utf8
 from tempkb.wording import counted, rounded
@@ -33,19 +35,15 @@ def print_links(
             speak_utf8()
         for number, links in enumerate(some):
             if not number:
-                _print_head(links, tell if as_json else say)
-            if as_json:
-                _print_json(links)
-            else:
-                _print_tables(links)
-
-
-def _print_head(links: Links, told: Callable[[str], None]) -> None:
-    """Say among which articles is searched, and how it is told that there is none."""
-    told(f"linker {links.linker}, among the {counted(links.n_candidates, 'article')} at {links.as_of.cut}")
-    if lacking := links.as_of.in_words():
-        told(lacking)
-    told(nil_in_words(links.nil))
+                told = tell if as_json else say
+                told(f"linker {links.linker}, among the {counted(links.n_candidates, 'article')} at {links.as_of.cut}")
+                told(links.as_of.in_words())
+                told(nil_in_words(links.nil))
+            for one in links.mentions:
+                if as_json:
+                    print(json.dumps(_in_json(links, one), ensure_ascii=False))  # noqa: T201 - machines read it
+                else:
+                    _print_table(one)
 
 
 def nil_in_words(nil: Nil | str) -> str:
@@ -61,28 +59,25 @@ def nil_in_words(nil: Nil | str) -> str:
     )
 
 
-def _print_json(links: Links) -> None:
-    for one in links.mentions:
-        said = {
-            "mention": one.mention,
-            "cut": str(links.as_of.cut),
-            "linker": links.linker,
-            "is_nil": one.is_nil,
-            "p": one.p,
-            "entities": [vars(entity) for entity in one.entities],
-        }
-        print(json.dumps(said, ensure_ascii=False))  # noqa: T201 - machines read it
+def _in_json(links: Links, one: Answer) -> dict[str, Any]:
+    return {
+        "mention": one.mention,
+        "cut": str(links.as_of.cut),
+        "linker": links.linker,
+        "is_nil": one.is_nil,
+        "p": one.p,
+        "entities": [vars(entity) for entity in one.entities],
+    }
 
 
-def _print_tables(links: Links) -> None:
-    for one in links.mentions:
-        rows = [
-            (place, found.title, found.entity_id, found.page_id, rounded(found.score, 3))
-            for place, found in enumerate(one.entities, 1)
-        ]
-        told = "" if one.is_nil is None else f" (p = {one.p:.3f})"
-        title = f"{one.mention}: no such article on that day{told}" if one.is_nil else f"{one.mention}{told}"
-        console().print(grid(("place", "title", "Wikidata", "page", "score"), rows, title=title))
+def _print_table(one: Answer) -> None:
+    rows = [
+        (place, found.title, found.entity_id, found.page_id, rounded(found.score, 3))
+        for place, found in enumerate(one.entities, 1)
+    ]
+    title = f"{one.mention}: no such article on that day" if one.is_nil else one.mention
+    title += "" if one.is_nil is None else f" (p = {one.p:.3f})"
+    show(Listing(in_order("place", "title", "Wikidata", "page", "score"), title), rows)
 
 
 def print_index(day: str, out: Path, linker: str) -> None:
@@ -94,5 +89,4 @@ def print_index(day: str, out: Path, linker: str) -> None:
         f"linker {written.linker}; {counted(written.n_bytes, 'byte')}. {written.folder / 'README.md'} shows how to "
         "search it."
     )
-    if lacking := written.as_of.in_words():
-        say(lacking)
+    say(written.as_of.in_words())

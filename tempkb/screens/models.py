@@ -1,13 +1,19 @@
 """The screens of `tempkb model`: the models of a home, and one of them."""
 
 from collections.abc import Collection
-from typing import Any
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
+from tempkb.listings import Listing, named
 from tempkb.models.known import known_model, known_models, until_in_words
 from tempkb.models.tables import MODELS
-from tempkb.screens.console import console, grid, print_next, say
+from tempkb.screens.console import FIELDS, print_next, say, show
+
+_MODELS = Listing(
+    named("model", "family", parameters="n_parameters", context="context_tokens")
+    | {"knows until": lambda row: until_in_words(row["knows_certainly_until"], row["knows_possibly_until"])}
+    | named("status", "checkpoint")
+)
 
 
 def print_models(names: Collection[str] | None = None) -> None:
@@ -23,12 +29,9 @@ def print_models(names: Collection[str] | None = None) -> None:
             say("The home has no models yet.")
             print_next("model add t5-large google-t5/t5-large", "model add --preset timelms")
         return
-    titles = ("model", "family", "parameters", "context", "knows until", "status", "checkpoint")
-    console().print(grid(titles, [_cells(row) for row in found]))
-    if names is None:
-        for row in found:
-            if row["reason"]:
-                say(f"{row['model']}: {row['reason']}")
+    show(_MODELS, found)
+    for row in found if names is None else ():
+        say(f"{row['model']}: {row['reason']}" if row["reason"] else "")
 
 
 def print_model(name: str) -> None:
@@ -42,16 +45,4 @@ def print_model(name: str) -> None:
     if row is None:
         there = ", ".join(lake.partitions(MODELS.name)) or "none"
         raise SettingsError(f"model {name!r}: no such model; there: {there}")
-    console().print(grid(("column", "value"), list(row.items())))
-
-
-def _cells(row: dict[str, Any]) -> tuple[Any, ...]:
-    return (
-        row["model"],
-        row["family"],
-        row["n_parameters"],
-        row["context_tokens"],
-        until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
-        row["status"],
-        row["checkpoint"],
-    )
+    show(FIELDS, list(row.items()))

@@ -5,22 +5,24 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import cached_property
 
 from tempkb.api import open_store
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.download import takes_room
 from tempkb.dumps.fetching import mirror_of
+from tempkb.dumps.offers import OfferedFile
 from tempkb.errors import SourceError
+from tempkb.listings import Listing
 from tempkb.planning.built import missing_windows
 from tempkb.planning.due import Due, look_out
 from tempkb.revisions.costs import Cost, estimate
 from tempkb.revisions.windows import read_windows
-from tempkb.screens.console import console, duration, grid, say
+from tempkb.screens.console import duration, say, show
 from tempkb.screens.failure import tell
 from tempkb.settings import Home
 from tempkb.windows import Granularity
-from tempkb.wording import counted
+from tempkb.wording import counted, spanned
 
 # Assumed bytes per second of a download without a limit: two connections to a busy public server.
 _FETCHED_PER_SECOND = 20e6
@@ -29,19 +31,59 @@ _WINDOWS_PER_YEAR = {Granularity.WEEK: 52, Granularity.MONTH: 12, Granularity.QU
 
 @dataclass(frozen=True)
 class Line:
-    """The cost of one dump.
+    """A dump, and what it costs to fetch it (bytes) and to build its windows."""
 
-    Attributes:
-        due: the dump, and what it is needed for.
-        fetch_bytes: number of bytes still to download.
-        n_unknown: number of files of unknown size.
-        cost: cost of building its windows; None if it has none.
-    """
-
+    home: Home
     due: Due
-    fetch_bytes: int
-    n_unknown: int
-    cost: Cost | None
+
+    @property
+    def files(self) -> Sequence[OfferedFile]:
+        """The files to be fetched."""
+        return self.due.offer.files if self.due.offer else ()
+
+    @cached_property
+    def fetch_bytes(self) -> int:
+        """Number of bytes still to download."""
+        arriving = (self.home.dumps / "_arriving" / f"{file.place}.part" for file in self.files)
+        come = sum(path.stat().st_size for path in arriving if path.is_file())
+        return max(0, sum(file.size or 0 for file in self.files) - come)
+
+    @cached_property
+    def cost(self) -> Cost | None:
+        """The cost of reading the dump, which is all of its history, whichever windows are built; None without any."""
+        if not self.due.windows:
+            return None
+        sizes: Counter[str] = Counter()
+        offered = {file.place: file.size or 0 for file in self.files}
+        for file in self.due.dump.history:
+            suffix = file.path.suffix if file.path.suffix in (".bz2", ".7z", ".gz", ".zst") else ""
+            place = file.path.relative_to(self.home.dumps).as_posix()
+            sizes[suffix] += offered[place] if self.due.offer else file.path.stat().st_size
+        settings = self.home.settings
+        return estimate(sizes, len(self.due.windows), settings.workers, _WINDOWS_PER_YEAR[settings.granularity])
+
+    @property
+    def to_fetch(self) -> str:
+        """How much is to be fetched, in words."""
+        n_unknown = sum(file.size is None for file in self.files)
+        unknown = f" and {counted(n_unknown, 'file')} of unknown size" if n_unknown else ""
+        return _size(self.fetch_bytes) + unknown
+
+
+_LINES = Listing(
+    {
+        "dump": lambda line: line.due.dump.dump_id,
+        "for": lambda line: spanned([one.label for one in line.due.windows]) or line.due.purpose,
+        "windows": lambda line: len(line.due.windows),
+        "lies": lambda line: "in the mirror" if line.due.offer else "here",
+        "to fetch": lambda line: line.to_fetch,
+        "files": lambda line: len(line.files),
+        "to fetch in": lambda line: duration(round(line.fetch_bytes / _rate(line.home))),
+        "processor time": lambda line: duration(round(line.cost.cpu_seconds)) if line.cost else "",
+        "build in": lambda line: duration(round(line.cost.wall_seconds)) if line.cost else "",
+        "disk": lambda line: _size(line.fetch_bytes + (line.cost.home_bytes if line.cost else 0)),
+    }
+)
 
 
 def print_plan(*, wikidata: bool) -> None:
@@ -50,14 +92,14 @@ def print_plan(*, wikidata: bool) -> None:
     Raises:
         SourceError: the disk is too small, or the mirror shows nothing of the wiki.
     """
-    store, out = open_store(), console()
+    store = open_store()
     home = store.home
     outlook = look_out(store, only_listed=False, wikidata=wikidata, tell=tell)
-    lines = [_line(home, due) for due in outlook.due]
+    lines = [Line(home, due) for due in outlook.due]
     missing = missing_windows(store, datetime.now(UTC).date())
     served = {window.key for line in lines for window in line.due.windows}
     mirror = mirror_of(home)
-    out.print(f"home {home.path}, dumps from {mirror.where if mirror else home.dumps}")
+    say(f"home {home.path}, dumps from {mirror.where if mirror else home.dumps}")
     is_bare = mirror is None and not read_windows(store) and not find_dumps(home.dumps)
     if is_bare:
         say(
@@ -67,30 +109,13 @@ def print_plan(*, wikidata: bool) -> None:
             "tempkb plan --no-wikidata"
         )
     elif not lines and not outlook.nothing:
-        out.print("Every window that a complete dump serves is built; there is nothing to fetch.")
+        say("Every window that a complete dump serves is built; there is nothing to fetch.")
     elif lines:
-        out.print(
-            grid(
-                (
-                    "dump",
-                    "for",
-                    "windows",
-                    "lies",
-                    "to fetch",
-                    "files",
-                    "to fetch in",
-                    "processor time",
-                    "build in",
-                    "disk",
-                ),
-                [_row(home, line) for line in lines],
-            )
-        )
+        show(_LINES, lines)
     unserved = [window.label for window in missing if window.key not in served]
     if unserved and not is_bare:
-        which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
         have = "has" if len(unserved) == 1 else "have"
-        say(f"No complete dump reaches {counted(len(unserved), 'window')} that {have} ended: {which}.")
+        say(f"No complete dump reaches {counted(len(unserved), 'window')} that {have} ended: {spanned(unserved)}.")
     for passed in outlook.passed:
         say(f"not taken: {passed}")
     _print_needs(home, lines)
@@ -98,51 +123,8 @@ def print_plan(*, wikidata: bool) -> None:
         raise SourceError(outlook.nothing)
 
 
-def _line(home: Home, due: Due) -> Line:
-    files = due.offer.files if due.offer else ()
-    come = sum(
-        (home.dumps / "_arriving" / f"{file.place}.part").stat().st_size
-        for file in files
-        if (home.dumps / "_arriving" / f"{file.place}.part").is_file()
-    )
-    fetch = max(0, sum(file.size or 0 for file in files) - come)
-    unknown = sum(file.size is None for file in files)
-    return Line(due, fetch, unknown, _cost(home, due) if due.windows else None)
-
-
-def _cost(home: Home, due: Due) -> Cost:
-    """The cost of reading the dump, which is all of its history, whichever windows are built."""
-    sizes: Counter[str] = Counter()
-    offered = {file.place: file.size or 0 for file in due.offer.files} if due.offer else {}
-    for file in due.dump.history:
-        place = file.path.relative_to(home.dumps).as_posix()
-        sizes[_suffix(file.path)] += offered[place] if due.offer else file.path.stat().st_size
-    per_year = _WINDOWS_PER_YEAR[home.settings.granularity]
-    return estimate(sizes, len(due.windows), home.settings.workers, per_year)
-
-
-def _suffix(path: Path) -> str:
-    return path.suffix if path.suffix in (".bz2", ".7z", ".gz", ".zst") else ""
-
-
-def _row(home: Home, line: Line) -> Sequence[object]:
-    windows = line.due.windows
-    span = f"{windows[0].label} to {windows[-1].label}" if len(windows) > 1 else "".join(one.label for one in windows)
-    n_files = len(line.due.offer.files) if line.due.offer else 0
-    unknown = f" and {counted(line.n_unknown, 'file')} of unknown size" if line.n_unknown else ""
-    cost = line.cost
-    return (
-        line.due.dump.dump_id,
-        span or line.due.purpose,
-        len(windows),
-        "in the mirror" if line.due.offer else "here",
-        _size(line.fetch_bytes) + unknown,
-        n_files,
-        duration(round(line.fetch_bytes / _rate(home))),
-        duration(round(cost.cpu_seconds)) if cost else "",
-        duration(round(cost.wall_seconds)) if cost else "",
-        _size(_disk(line)),
-    )
+def _rate(home: Home) -> float:
+    return home.settings.bandwidth * 1e6 or _FETCHED_PER_SECOND
 
 
 def _print_needs(home: Home, lines: Sequence[Line]) -> None:
@@ -155,27 +137,18 @@ def _print_needs(home: Home, lines: Sequence[Line]) -> None:
     takes = takes_room(mirror_of(home), home.dumps)
     staying = sum(line.fetch_bytes * takes + (line.cost.home_bytes if line.cost else 0) for line in lines)
     drafts = max((line.cost.staging_bytes for line in lines if line.cost), default=0)
-    needed = staying + drafts
     limit = "the setting bandwidth" if home.settings.bandwidth else "assumed"
-    console().print(
+    say(
         f"In all {_size(staying)} of disk, and up to {_size(drafts)} more while it builds; {_size(free)} are free. "
         f"Times are for {_rate(home) / 1e6:g} MB/s of download "
         f"({limit}), and for measured rates of building on {counted(home.settings.workers, 'worker')}: see "
         "tempkb docs scaling. Sizes inside dumps are estimated from those of the files."
     )
-    if needed > free:
+    if (needed := staying + drafts) > free:
         raise SourceError(
             f"{folder}: {_size(needed)} of disk are needed, but only {_size(free)} are free; take a home on a larger "
             "disk (TEMPKB_HOME=...), fewer windows (TEMPKB_FIRST_WINDOW=...) or a part of the wiki (--sample)"
         )
-
-
-def _disk(line: Line) -> float:
-    return line.fetch_bytes + (line.cost.home_bytes if line.cost else 0)
-
-
-def _rate(home: Home) -> float:
-    return home.settings.bandwidth * 1e6 or _FETCHED_PER_SECOND
 
 
 def _size(n_bytes: float) -> str:

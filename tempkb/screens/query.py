@@ -19,6 +19,7 @@ import duckdb
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError, StoredDamageError
+from tempkb.listings import csv_of
 from tempkb.results.steps import are_due, asked_of
 from tempkb.screens.failure import warn
 from tempkb.screens.utf8 import as_utf8, speak_utf8
@@ -27,7 +28,7 @@ from tempkb.store.opening import DatabaseFileError
 from tempkb.store.questions import RefusedError, check, names_in
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
-from tempkb.wording import counted, csv_of
+from tempkb.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -241,15 +242,15 @@ def _write_json(answer: Answer) -> None:
 def _print(answer: Answer) -> None:
     """Print the first rows as a table if it fits, as it always does without a terminal, or else one column per line."""
     # Imported here because --csv, --json and --parquet do not need it.
-    from tempkb.screens.console import console, exact, grid, record
+    from tempkb.screens.console import Screen, exact, grid, record
 
-    out, names = console(), [visible(name) for name in answer.names]
+    out, names = Screen(), [visible(name) for name in answer.names]
     first, n_rows = answer.head(_SHOWN_ROWS)
     if names == ["explain_key", "explain_value"]:
         for _, plan in first:
             click.echo(visible(str(plan), keep="\n"))
         return
-    table = grid(names, first, show=exact)
+    table = grid(names, first, exact)
     if not out.is_bounded or out.width_of(table) <= out.width:
         out.print(table)
     else:

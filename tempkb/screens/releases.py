@@ -3,7 +3,7 @@
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.releases import load
-from tempkb.screens.console import console, grid, print_next
+from tempkb.screens.console import print_next, print_sheet, say
 from tempkb.store.quoting import literal
 
 
@@ -11,9 +11,8 @@ def print_release(benchmark: Benchmark, name: str) -> None:
     """Print what a release that is built holds, and what to type next."""
     store = open_store()
     closing = benchmark.loaded().closing(store, load(store.home, benchmark, name))
-    screen = console()
-    screen.print(f"release {name}: {closing.headline}")
-    for one in closing.grids:
-        screen.print(grid(one.titles, one.rows))
+    say(f"release {name}: {closing.headline}")
+    for sheet in closing.grids:
+        print_sheet(sheet)
     query = f"SELECT {closing.columns} FROM {closing.table} WHERE release = {literal(name)} LIMIT 5"
     print_next(f"release export {name} exports", f'sql "{query}"')

@@ -2,7 +2,8 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from tempkb.engine.steps import Look
 from tempkb.errors import StoredDamageError
 from tempkb.linking.known import gone, known_linkers, mend_in_words
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
+from tempkb.listings import Listing, in_order, named
 from tempkb.models.known import known_models
 from tempkb.models.tables import READY
 from tempkb.planning.untaken import untaken_here
@@ -22,8 +24,8 @@ from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.rooms import steps
 from tempkb.scores.tables import PROMPT_SCORES, model_of
-from tempkb.screens.console import console, grid, headed, print_next, say
-from tempkb.settings import Home, at_home
+from tempkb.screens.console import Screen, headed, print_next, say, show
+from tempkb.settings import at_home
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.opening import DatabaseFileError
@@ -31,13 +33,31 @@ from tempkb.store.store import Store
 from tempkb.store.versions import Version
 from tempkb.wikidata.tables import FACTS
 from tempkb.windows import window_of_key, windows_until
-from tempkb.wording import counted
+from tempkb.wording import counted, spanned
 
 if TYPE_CHECKING:
     from tempkb.runs.jobs import Summary
 
 Row = Mapping[str, Any]
 _GONE = "gone"  # shown as the status of a model whose files are not there
+_DUMPS = Listing(
+    {
+        "dump": lambda dump: dump.dump_id,
+        "reaches to": horizon_day,
+        "files": lambda dump: len(dump.files),
+        "bytes": lambda dump: sum(file.path.stat().st_size for file in dump.files if file.path.exists()),
+        "beside histories": lambda dump: ", ".join(sorted(file.kind for file in dump.files if file.kind != "history")),
+        "named": lambda dump: dump.is_named,
+        "not complete": lambda dump: "; ".join(dump.flaws),
+    },
+    "dumps",
+)
+_PARTITIONS = Listing(in_order("table", "built", "first", "last", "stale", "pending"), "partitions")
+_MODELS = Listing(named("model", "family", "status", "scores", "checkpoint"), "models")
+_LINKERS = Listing(
+    named("linker", "kind") | {"trained on": "cut", "mentions linked": "scores", "checkpoint": "checkpoint"}, "linkers"
+)
+_BUILT = Listing(in_order("table", "partitions", "rows", "bytes"), "{home}")
 
 
 def print_status() -> None:
@@ -51,7 +71,7 @@ def print_status() -> None:
 
 
 def _print_status(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -> None:
-    out, home, settings = console(), store.home, store.home.settings
+    home, settings = store.home, store.home.settings
     dumps = find_dumps(home.dumps)
     if not dumps and not any(path.exists() for path in (home.lake, home.database, home.path / "releases")):
         say(f"home {home.path}: no dump is here and nothing is built; where dumps go: tempkb plan")
@@ -60,50 +80,27 @@ def _print_status(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -
         f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
         f"namespaces {settings.namespaces}, lookback {counted(settings.lookback_days, 'day')}"
     )
-    out.print(
-        grid(
-            ("dump", "reaches to", "files", "bytes", "beside histories", "named", "not complete"),
-            [
-                (
-                    dump.dump_id,
-                    horizon_day(dump),
-                    len(dump.files),
-                    sum(file.path.stat().st_size for file in dump.files if file.path.exists()),
-                    ", ".join(sorted(file.kind for file in dump.files if file.kind != "history")),
-                    dump.is_named,
-                    "; ".join(dump.flaws),
-                )
-                for dump in dumps
-            ],
-            title="dumps",
-        )
-    )
+    show(_DUMPS, dumps)
     versions = {name: store.lake.versions(name) for name in store.tables}
     look, unlinked = Look(store, steps()), {window.key for window in unlinked_windows(store)}
     pending, others, obstacle = _published(store)
+    n_pending = Counter(name for name, _ in pending or ())
     rows = []
-    for table in store.tables.values():
-        built = [version.partition for version in versions[table.name]]
-        rows.append(
-            (
-                table.name,
-                len(built),
-                built[0] if built else "",
-                built[-1] if built else "",
-                len({*look.stale(table.name, built), *(unlinked if table.name == STABLE_SNAPSHOTS.name else ())}),
-                sum(1 for name, _ in pending if name == table.name) if pending is not None else "unknown",
-            )
-        )
-    out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
-    _print_models(store, models)
-    _print_linkers(store, linkers)
+    for name in store.tables:
+        built = [version.partition for version in versions[name]]
+        stale = {*look.stale(name, built), *(unlinked if name == STABLE_SNAPSHOTS.name else ())}
+        first, last = (built[0], built[-1]) if built else ("", "")
+        rows.append((name, len(built), first, last, len(stale), "unknown" if pending is None else n_pending[name]))
+    show(_PARTITIONS, rows)
+    if models := _with_scores(models, "model", versions[PROMPT_SCORES.name], model_of):
+        show(_MODELS, models)
+    if shown := _with_scores(linkers, "linker", versions[LINKING_SCORES.name], linker_of):
+        show(_LINKERS, shown)
     _print_damage(store, models, linkers)
-    if pending is None:
-        say(f"It is not known what is pending: {obstacle}")
+    say(f"It is not known what is pending: {obstacle}" if pending is None else "")
     if others:
         say(f"tables and views of your own in the DuckDB file, which tempkb leaves alone: {', '.join(others)}")
-    if pending is not None and obstacle:
-        say(obstacle)
+    say(obstacle if pending is not None else "")
     for folder in store.lake.unfinished():
         n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         say(
@@ -115,17 +112,11 @@ def _print_status(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -
     is_served = _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     read = {one.partition for name in (NAMESPACES.name, FACTS.name) for one in versions[name]}
     if is_served or any(dump.dump_id not in read for dump in dumps):
-        _print_waiting(home)
-
-
-def _print_waiting(home: Home) -> None:
-    """Print what the automation has tried in vain today."""
-    try:
-        is_of_today = datetime.fromtimestamp(home.waits.stat().st_mtime, UTC).date() == datetime.now(UTC).date()
-        for line in home.waits.read_text().splitlines() if is_of_today else ():
-            say(f"waits: {line}")
-    except FileNotFoundError:
-        pass
+        # What the automation has tried in vain today.
+        with suppress(FileNotFoundError):
+            is_of_today = datetime.fromtimestamp(home.waits.stat().st_mtime, UTC).date() == datetime.now(UTC).date()
+            for line in home.waits.read_text().splitlines() if is_of_today else ():
+                say(f"waits: {line}")
 
 
 def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> bool:
@@ -142,10 +133,9 @@ def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) 
     unserved = [window.label for window in missing if window.label not in served]
     # A server may be slow to answer, and this command only looks at what is here.
     if unserved and settings.mirror:
-        which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
         say(
-            f"windows that have ended and that no dump here serves: {which}; what the mirror has of them, and why "
-            "it is not taken: tempkb plan"
+            f"windows that have ended and that no dump here serves: {spanned(unserved)}; what the mirror has of them, "
+            "and why it is not taken: tempkb plan"
         )
     return bool(served)
 
@@ -186,13 +176,11 @@ def _print_releases(store: Store) -> None:
     for reason in entries(store.home)[1].values():
         say(reason)
     for name in unfinished_releases(store):
-        if is_at_work(store.home, name):
-            say(f"release {name} is being built")
-        else:
-            say(
-                f"release {name} is not finished, since a run of it was killed; finish it: "
-                f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
-            )
+        killed = (
+            f"is not finished, since a run of it was killed; finish it: tempkb release finish {name}, or remove it: "
+            f"tempkb rm --release {name}"
+        )
+        say(f"release {name} {'is being built' if is_at_work(store.home, name) else killed}")
 
 
 def _known(store: Store, read: Callable[[Lake], list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -203,43 +191,21 @@ def _known(store: Store, read: Callable[[Lake], list[dict[str, Any]]]) -> list[d
         return []
 
 
-def _n_rows(store: Store, table: str, name_of: Callable[[str], str]) -> Counter[str]:
-    """How many rows of scores each model or linker has."""
-    found: Counter[str] = Counter()
-    for version in store.lake.versions(table):
-        found[name_of(version.partition)] += version.rows
-    return found
-
-
-def _print_models(store: Store, models: Sequence[Row]) -> None:
-    n_scores, titles = (
-        _n_rows(store, PROMPT_SCORES.name, model_of),
-        ("model", "family", "status", "scores", "checkpoint"),
-    )
-    rows = [[n_scores[row["model"]] if title == "scores" else row[title] for title in titles] for row in models]
-    if rows:
-        console().print(grid(titles, rows, title="models"))
-
-
-def _print_linkers(store: Store, linkers: Sequence[Row]) -> None:
-    """Print the linkers of the home, and the baselines that have linked something."""
-    n_linked = _n_rows(store, LINKING_SCORES.name, linker_of)
-    rows = [
-        (row["linker"], row["kind"], row["cut"], n_linked[row["linker"]], row["checkpoint"])
-        for row in linkers
-        if row["kind"] not in BASELINES or n_linked[row["linker"]]
-    ]
-    if rows:
-        titles = ("linker", "kind", "trained on", "mentions linked", "checkpoint")
-        console().print(grid(titles, rows, title="linkers"))
+def _with_scores(
+    rows: Sequence[Row], name: str, versions: Iterable[Version], name_of: Callable[[str], str]
+) -> list[Row]:
+    """Models or linkers, with how many rows of scores they have; without baselines that have none."""
+    n: Counter[str] = Counter()
+    for version in versions:
+        n[name_of(version.partition)] += version.rows
+    found = [{**row, "scores": n[row[name]]} for row in rows]
+    return [row for row in found if row["scores"] or row.get("kind") not in BASELINES]
 
 
 def _print_damage(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -> None:
     """Print what is lost, with the command that makes it again, and DuckDB files that were set aside."""
-    faults = store.faults()
-    for fault in faults:
-        command = command_for(store, fault.table, fault.partition)
-        say(f"damaged: {fault}; build it again: {command}")
+    for fault in store.faults():
+        say(f"damaged: {fault}; build it again: {command_for(store, fault.table, fault.partition)}")
     for row in filter(gone, linkers):
         say(f"damaged: linker {row['linker']}: {gone(row)}. {mend_in_words(row)}")
     for row in (one for one in models if one["status"] == _GONE):
@@ -256,14 +222,15 @@ def _print_damage(store: Store, models: Sequence[Row], linkers: Sequence[Row]) -
 
 def print_summary(summary: "Summary") -> None:
     """Print the end of a build: what is built, what failed, and what to do next."""
-    store, out = open_store(), console()
+    store = open_store()
     snapshots = store.lake.versions(STABLE_SNAPSHOTS.name, summary.windows)
-    rows = []
-    for table in store.tables.values():
-        versions = store.lake.versions(table.name)
-        if versions:
-            rows.append((table.name, len(versions), sum(one.rows for one in versions), sum(_bytes(store, table.name))))
-    out.print(grid(("table", "partitions", "rows", "bytes"), rows, title=f"{store.home.path}"))
+    tables = ((table, store.lake.versions(table)) for table in store.tables)
+    rows = [
+        (table, len(some), sum(one.rows for one in some), sum(file.bytes for one in some for file in one.files))
+        for table, some in tables
+        if some
+    ]
+    show(_BUILT.filled(home=store.home.path), rows)
     pending, _, obstacle = _published(store)
     if pending or obstacle:
         n = "It is not known how many partitions" if pending is None else counted(len(pending), "partition")
@@ -272,36 +239,22 @@ def print_summary(summary: "Summary") -> None:
     for note in summary.notes:
         say(note)
     for failure in summary.failures:
-        out.print(headed("failed:", f" {at_home(failure)}", "red"), soft_wrap=True)
+        Screen().print(headed("failed:", f" {at_home(failure)}", "red"), soft_wrap=True)
+    n_windows, has_windows = len(summary.windows), bool(store.lake.partitions(STABLE_SNAPSHOTS.name))
+    built = f"{len(snapshots):,} of {counted(n_windows, 'window')} {'is' if n_windows == 1 else 'are'} built"
     if summary.failures:
-        built = f"; {_built(len(snapshots), len(summary.windows))}" if summary.windows else ""
-        say(f"{counted(len(summary.failures), 'failure')}{built}.")
+        say(f"{counted(len(summary.failures), 'failure')}{f'; {built}' if n_windows else ''}.")
         return
-    _print_success(store, summary, len(snapshots))
-
-
-def _print_success(store: Store, summary: "Summary", n_snapshots: int) -> None:
-    """Print which of the requested windows and dumps are built, and what to do next."""
-    out, n_windows = console(), len(summary.windows)
-    has_windows = bool(store.lake.partitions(STABLE_SNAPSHOTS.name))
     if n_windows:
-        out.print(f"{_built(n_snapshots, n_windows)}.")
+        say(f"{built}.")
     elif has_windows or not summary.entity_dumps:
-        out.print("Nothing to build: all requested windows are built.")
+        say("Nothing to build: all requested windows are built.")
     if summary.entity_dumps:
-        out.print(f"Wikidata is built from {', '.join(summary.entity_dumps)}.")
+        say(f"Wikidata is built from {', '.join(summary.entity_dumps)}.")
     query = "SELECT relation, count(*) AS facts FROM facts GROUP BY relation ORDER BY 2 DESC LIMIT 10"
     if has_windows:
         query = "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut"
     print_next(f'sql "{query}"', "ui")
-
-
-def _built(n_snapshots: int, n_windows: int) -> str:
-    return f"{n_snapshots:,} of {counted(n_windows, 'window')} {'is' if n_windows == 1 else 'are'} built"
-
-
-def _bytes(store: Store, table: str) -> list[int]:
-    return [file.bytes for version in store.lake.versions(table) for file in version.files]
 
 
 def _published(store: Store) -> tuple[list[tuple[str, str]] | None, list[str], str]:

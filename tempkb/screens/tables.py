@@ -3,12 +3,14 @@
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import SettingsError
+from tempkb.listings import Listing, in_order
 from tempkb.rooms import TABLES, tasks
-from tempkb.screens.console import console, grid, print_next, say
+from tempkb.screens.console import Screen, grid, print_next, say, show
 from tempkb.store.store import Store
 from tempkb.store.tables import SIDE_TABLES, Family, Table, View, by_name
 from tempkb.wording import counted, shortened
@@ -17,19 +19,17 @@ _WIDTH = 80  # columns of a list in a file or a pipe
 _SHORTEST = 12  # letters of a meaning that are shown in however narrow a terminal
 _SHOWN_COLUMNS, _SHOWN_ROWS = 6, 5
 _OF_EVERY_ROW = ("wiki", "dump_id")  # nothing to look at, unless it is part of a key
+_COLUMNS = Listing(in_order("column", "type", "meaning"))
 _QUERY = re.compile(r"`(SELECT [^`]+)`")
 
 
 def print_tables() -> None:
     """Print a line for each table, with its rows, its form in DuckDB and what it is, and one for each view."""
     store = open_store()
-    tables = []
-    for table in store.tables.values():
-        n_rows, form, _ = _built(store, table)
-        tables.append((table.name, n_rows, form, table.meaning))
+    tables = [(table.name, *_built(store, table)[:2], table.meaning) for table in store.tables.values()]
     _print_list(("table", "rows", "kind", "meaning"), tables)
     _print_list(("view", "meaning"), [(view.name, view.meaning) for view in store.views.values()])
-    console().print("One of them, its columns and a query: tempkb tables NAME")
+    Screen().print("One of them, its columns and a query: tempkb tables NAME")
 
 
 def print_table(name: str) -> None:
@@ -45,11 +45,11 @@ def print_table(name: str) -> None:
         near = f"; similar: {', '.join(close)}" if close else ""
         raise SettingsError(f"no table or view {name!r}{near}. List all: tempkb tables")
     declared = known[name]
-    console().print(f"{name}: {declared.meaning}")
+    Screen().print(f"{name}: {declared.meaning}")
     for line in _facts(store, declared):
         say(line)
     columns = columns_of(store, declared)
-    console().print(grid(("column", "type", "meaning"), columns))
+    show(_COLUMNS, columns)
     print_next(f'sql "{example_of(declared, [name for name, *_ in columns])}"')
 
 
@@ -74,17 +74,14 @@ def example_of(declared: Table | View, names: Sequence[str]) -> str:
     return f"SELECT {', '.join(shown)} FROM {declared.name} ORDER BY {', '.join(key)} LIMIT {_SHOWN_ROWS}"
 
 
-def _print_list(columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> None:
+def _print_list(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     """Print a table whose last column is cut where the line would not fit."""
-    out = console()
+    out = Screen()
     bare = grid(columns, [(*row[:-1], "") for row in rows])
     room = (out.width if out.is_bounded else _WIDTH) - out.width_of(bare) + len(columns[-1])
-    out.print(grid(columns, [(*row[:-1], _cut(str(row[-1]), max(room, _SHORTEST))) for row in rows]))
-
-
-def _cut(meaning: str, n: int) -> str:
-    """Return the first sentence of a meaning, of at most n letters."""
-    return shortened(meaning.split(". ")[0].removesuffix("."), n)
+    # The first sentence of what each means.
+    rows = [(*row[:-1], shortened(row[-1].split(". ")[0].removesuffix("."), max(room, _SHORTEST))) for row in rows]
+    out.print(grid(columns, rows))
 
 
 def _built(store: Store, table: Table) -> tuple[int, str, int]:
@@ -122,11 +119,7 @@ def _sources(table: Table) -> list[str]:
 
 def _meanings(store: Store, view: View) -> dict[str, str]:
     found: dict[str, str] = {}
-    for name in (*view.needs, *view.optional):
-        below = (
-            {column.name: column.meaning for column in store.tables[name].columns}
-            if name in store.tables
-            else _meanings(store, store.views[name])
-        )
-        found = below | found
+    for name in reversed((*view.needs, *view.optional)):
+        columns = store.tables[name].columns if name in store.tables else ()
+        found |= {one.name: one.meaning for one in columns} or _meanings(store, store.views[name])
     return found

@@ -1,13 +1,15 @@
 """The screen of `tempkb show`: the revisions of a page around a cut, and why one text won."""
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from tempkb.api import open_store, unbuilt_cut
 from tempkb.errors import SettingsError
+from tempkb.listings import Listing, in_order
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
-from tempkb.screens.console import console, duration, grid, headed
+from tempkb.screens.console import Screen, duration, headed, show
 from tempkb.screens.utf8 import as_utf8
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
@@ -17,6 +19,7 @@ from tempkb.wording import counted
 
 _AFTER = 3  # number of revisions shown after the cut
 _TEXT = 600  # number of characters shown of the text
+_REVISIONS = Listing(in_order("", "revision", "saved", "by", "bytes", "text", "visible", "note"))
 
 
 def print_timeline(title: str, day: str | None) -> None:
@@ -25,17 +28,14 @@ def print_timeline(title: str, day: str | None) -> None:
     Raises:
         SettingsError: the cut is not built, or no page had the title at that cut.
     """
-    store, out = open_store(), console()
+    store, out = open_store(), Screen()
     title = as_utf8(title)
     window = _window(store, day)
-    begin = datetime.combine(window.cut, datetime.min.time(), UTC) - timedelta(days=store.home.settings.lookback_days)
     cut = datetime.combine(window.cut, datetime.min.time(), UTC)
+    begin = cut - timedelta(days=store.home.settings.lookback_days)
     for winner in _winners(store, window.key, title):
         _print_head(winner, window.label)
-        log = _log(store, winner["page_id"])
-        out.print(
-            grid(("", "revision", "saved", "by", "bytes", "text", "visible", "note"), _rows(log, winner, begin, cut))
-        )
+        show(_REVISIONS, list(_rows(_log(store, winner["page_id"]), winner, begin, cut)))
         out.print(_why(winner, store.home.settings.lookback_days))
         text = _text(store, winner)
         if text:
@@ -67,55 +67,51 @@ def _log(store: Store, page_id: int) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["revision_timestamp"], row["revision_id"]))
 
 
-def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cut: datetime) -> list[list[object]]:
+def _rows(
+    log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cut: datetime
+) -> Iterator[tuple[object, ...]]:
     before = [at for at, row in enumerate(log) if row["revision_timestamp"] < cut]
     first = max((at for at in before if log[at]["revision_timestamp"] < begin), default=0)
-    rows = []
-    for at in range(first, min(len(log), (before[-1] if before else -1) + 1 + _AFTER)):
-        row = log[at]
-        start = max(row["revision_timestamp"], begin)
+    for at, row in enumerate(log[: (before[-1] if before else -1) + 1 + _AFTER]):
+        if at < first:
+            continue
+        is_late = row["revision_timestamp"] >= cut
         end = min(log[at + 1]["revision_timestamp"] if at + 1 < len(log) else cut, cut)
-        visible_for = max(int((end - start).total_seconds()), 0) if row["revision_timestamp"] < cut else 0
+        seconds = 0 if is_late else int((end - max(row["revision_timestamp"], begin)).total_seconds())
+        note = "suppressed" if row["is_suppressed"] else "after the cut, so not used" if is_late else ""
         same = row["text_sha1"] is not None and row["text_sha1"] == winner["text_sha1"]
-        note = "after the cut, so not used" if row["revision_timestamp"] >= cut else ""
-        note = "suppressed" if row["is_suppressed"] else note
-        mark = "=>" if row["revision_id"] == winner["revision_id"] else ("=" if same and not note else "")
-        text = (row["text_sha1"] or "")[:8]
-        rows.append(
-            [
-                mark,
-                str(row["revision_id"]),
-                row["revision_timestamp"],
-                row["contributor"],
-                row["text_bytes"],
-                text,
-                duration(visible_for) if visible_for else "",
-                note,
-            ]
+        yield (
+            "=>" if row["revision_id"] == winner["revision_id"] else "=" if same and not note else "",
+            str(row["revision_id"]),
+            row["revision_timestamp"],
+            row["contributor"],
+            row["text_bytes"],
+            (row["text_sha1"] or "")[:8],
+            duration(seconds) if seconds > 0 else "",
+            note,
         )
-    return rows
 
 
 def _print_head(winner: dict[str, Any], label: str) -> None:
     article = f", article since {winner['article_since']:%Y-%m-%d}" if winner["article_since"] else ", never an article"
     item = f", item {winner['entity_id']}" if winner["entity_id"] else ""
     place = f"page {winner['page_id']}, namespace {winner['namespace']}{item}{article}"
-    console().print(headed(winner["title"], f" ({place}) at the cut {winner['cut']}, the end of {label}"))
+    Screen().print(headed(winner["title"], f" ({place}) at the cut {winner['cut']}, the end of {label}"))
 
 
 def _why(winner: dict[str, Any], lookback_days: int) -> str:
+    days = counted(lookback_days, "day")
     why = (
-        f"Revision {winner['revision_id']} won: its text was visible for {duration(winner['standing_seconds'])} of the "
-        f"{counted(lookback_days, 'day')} before the cut ({winner['standing_share']:.0%}), longer than any other."
+        f"its text was visible for {duration(winner['standing_seconds'])} of the {days} before the cut "
+        f"({winner['standing_share']:.0%}), longer than any other."
     )
     if winner["n_revisions_in_interval"] == 0:
-        days = counted(lookback_days, "day")
-        why = f"Revision {winner['revision_id']} won: nothing was saved in the {days} before the cut."
+        why = f"nothing was saved in the {days} before the cut."
     if winner["is_blank"]:
         why += " It is blank: no other text was visible."
     if winner["redirect_title"]:
         why += f" It redirects to {winner['redirect_title']!r}."
-    return why
+    return f"Revision {winner['revision_id']} won: {why}"
 
 
 def _text(store: Store, winner: dict[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 
 from tempkb.errors import SettingsError
-from tempkb.store.quoting import file_name, literal
+from tempkb.store.quoting import file_name, literals
 
 _READS = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 _FIRST_WORDS = ("pivot", "select", "from", "with", "(", "((")
@@ -29,7 +29,7 @@ def close_off(connection: duckdb.DuckDBPyConnection, tables: Iterable[Path]) -> 
     are allowed. An allowed folder can be written to, so `check` is needed as well.
     """
     names = (name for folder in tables for name in (str(folder), file_name(folder)))
-    folders = ", ".join(map(literal, dict.fromkeys(names)))
+    folders = literals(dict.fromkeys(names))
     connection.execute(
         "SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET allow_community_extensions = false; SET python_enable_replacements = false; "

@@ -16,6 +16,15 @@ def literal(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
+def literals(values: Iterable[object]) -> str:
+    """Return values as literals with commas between them.
+
+    >>> print(literals(["a", "b"]))
+    'a', 'b'
+    """
+    return ", ".join(map(literal, values))
+
+
 def identifier(name: str) -> str:
     """Return the name of a table or column as SQL reads it, whatever characters it has.
 
@@ -48,5 +57,5 @@ def parquet(paths: Iterable[Path], *, tagged: bool = False) -> str:
     Args:
         tagged: with the file of each row, in a column `lake_file`.
     """
-    files, tag = ", ".join(map(literal, file_names(paths))), ", filename = 'lake_file'" if tagged else ""
+    files, tag = literals(file_names(paths)), ", filename = 'lake_file'" if tagged else ""
     return f"read_parquet([{files}], union_by_name = true{tag})"

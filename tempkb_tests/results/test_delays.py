@@ -111,6 +111,6 @@ def test_the_command_prints_a_table_and_writes_all_rows(store, tmp_path):
     assert "95 % of the facts that begin in a window are there 912 [" in printed.output
     assert "of 10 windows that ended at least two years before it" in printed.output
     lines = (tmp_path / "late.csv").read_text().splitlines()
-    assert lines[0].startswith('"facts","relation","share","days"')
+    assert lines[0].startswith("facts,relation,share,days")
     assert len(lines) > 10
     assert date(2022, 7, 1).isoformat() in lines[1]

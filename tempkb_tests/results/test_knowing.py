@@ -13,12 +13,19 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.results.knowing import known_of
 from tempkb.results.plots import levels_figure
 from tempkb.results.questions import ModelScores, Question, Scored
-from tempkb.results.tabling import as_csv, as_latex, cells_of
+from tempkb.results.tabling import known_csv, known_latex, listings_of
 
 AGGREGATES = {
     one.reading.aggregate.name: one.reading.aggregate for one in BENCHMARKS if one.reading and one.reading.aggregate
 }
 WINDOW, EARLIER = (date(2023, 1, 1), date(2024, 1, 1)), (date(2020, 1, 1), date(2021, 1, 1))
+
+
+def cells_of(known):
+    """The line of the table for people."""
+    ((listing, rows),) = listings_of([known])
+    (line,) = listing.sheet(rows).lines
+    return line
 
 
 def scored(values, clusters=None, first_item=0):
@@ -151,7 +158,7 @@ def test_a_perplexity_that_no_number_holds_is_infinite_and_leaves_the_other_mode
     # Twenty entities, half with 1 and half with 1.5 nats.
     half = t.ppf(0.975, 19) * math.sqrt(20 / 19 * 20 * 0.25**2) / 20
     assert (row["earlier_low"], row["earlier_high"]) == pytest.approx((math.exp(1.25 - half), math.exp(1.25 + half)))
-    assert cells_of(odd)[4:8] == ("inf [inf, inf]", "3.49 [3.1, 3.94]", "inf [inf, inf]", "inf")
+    assert cells_of(odd)[4:8] == ["inf [inf, inf]", "3.49 [3.1, 3.94]", "inf [inf, inf]", "inf"]
     assert usual.row()["value"] == pytest.approx(math.exp(1.5))
     assert [one.rank for one in (odd, usual)] == [(2, 2), (1, 1)]
 
@@ -253,9 +260,9 @@ def test_a_model_that_knew_no_more_than_its_controls_has_no_rank_and_the_others_
     assert {one.row()["rank_note"] for name, one in known.items() if name != "untrained"} == {None}
     assert [cells_of(one)[8] for one in known.values()] == ["1 of 2", "2 of 2", "none: as controls"]
     assert cells_of(known["untrained"])[5] == "50 [37, 63]"
-    assert "& 50 [37, 63] &" in as_latex(list(known.values()))
-    assert "& none: as controls &" in as_latex(list(known.values()))
-    written = list(csv.DictReader(as_csv(list(known.values())).splitlines()))
+    assert "& 50 [37, 63] &" in known_latex(list(known.values()))
+    assert "& none: as controls &" in known_latex(list(known.values()))
+    written = list(csv.DictReader(known_csv(list(known.values())).splitlines()))
     assert [(one["rank_from"], one["rank_note"]) for one in written] == [("1", ""), ("2", ""), ("", note)]
 
 

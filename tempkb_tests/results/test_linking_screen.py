@@ -17,7 +17,7 @@ from tempkb.linking.training.recipe import PRESETS
 from tempkb.results import linking_reading
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
-from tempkb.results.linking_tabling import heads_of, limits, points, sentences, table_of_category
+from tempkb.results.linking_tabling import limits, points, sentences, table_of_category
 from tempkb.results.tables import ALL, LINKING_EFFECTS, LINKING_SUMS
 from tempkb.screens.linkers import print_linker, print_linkers, print_scores
 from tempkb_tests.conftest import run_tempkb
@@ -224,14 +224,17 @@ def paper():
 
 
 def test_ten_by_ten_tables_are_those_of_the_paper(paper):
-    rows = table_of_category(paper, "new")
-    assert heads_of(paper) == ["trained on", *map(str, range(2013, 2023))]
-    assert " ".join(cell[0] for cell in rows[0]) == "2013 [91.0] 81.9 85.3 82.6 84.1 81.2 81.9 79.1 68.8 77.4"
+    heads, rows, _ = table_of_category(paper, "new")
+    assert heads == ["trained on", *map(str, range(2013, 2023))]
+    assert (
+        " ".join((rows[0][0], *(cell.text for cell in rows[0][1:])))
+        == "2013 [91.0] 81.9 85.3 82.6 84.1 81.2 81.9 79.1 68.8 77.4"
+    )
     # The row of 2021: its own snapshot has the lowest value but one, so that most others are better.
-    assert [cell[1] for cell in rows[8]] == ["", *["better"] * 8, "own", "better"]
-    assert [cell[1] for cell in rows[0]] == ["", "own", *["worse"] * 9]
+    assert [cell.mark for cell in rows[8][1:]] == [*["better"] * 8, "own", "better"]
+    assert [cell.mark for cell in rows[0][1:]] == ["own", *["worse"] * 9]
     # Differences below half a point have no colour.
-    continual = table_of_category(paper, "continual")
+    continual = table_of_category(paper, "continual").lines
     assert continual[0][1:4] == [("[78.5]", "own", 0.0), ("78.2", "", 0.0), ("77.8", "worse", pytest.approx(-0.007))]
 
 
@@ -245,7 +248,7 @@ def test_ten_by_ten_tables_are_those_of_the_paper(paper):
 )
 def test_snapshots_are_as_short_as_they_can_be(days, heads):
     rows = [{"cut": day} for day in days]
-    assert heads_of(Linking("r", "own", 1, rows, [], [], [], {})) == ["trained on", *heads]
+    assert table_of_category(Linking("r", "own", 1, rows, [], [], [], {}), "new").heads == ["trained on", *heads]
 
 
 def test_what_the_release_cannot_tell_is_said(paper):

@@ -6,8 +6,9 @@ import re
 import pytest
 
 from tempkb.engine.progress import Meter
+from tempkb.listings import Listing, Sheet, named
 from tempkb.screens import console
-from tempkb.screens.console import exact, grid, record
+from tempkb.screens.console import exact, grid, print_sheet, record, show
 from tempkb.store.visible import visible
 
 
@@ -26,7 +27,7 @@ class Stream(io.TextIOWrapper):
         return self.buffer.getvalue().decode()
 
 
-TABLE = grid(["cut", "n"], [["2021-01-01", 1234567], ["2021-04-01", 8]], title="windows")
+TABLE = grid(["cut", "n"], [["2021-01-01", 1234567], ["2021-04-01", 8]])
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def printed(monkeypatch):
     def run(what, width=80, is_terminal=False, **options):
         stream = Stream(is_terminal)
         monkeypatch.setattr("sys.stdout", stream)
-        console.console(width).print(what, **options)
+        console.Screen(width).print(what, **options)
         return stream.written()
 
     return run
@@ -47,8 +48,8 @@ def printed(monkeypatch):
 )
 def test_markup_and_codes_of_emoji_are_just_text(text, printed):
     assert text in printed(text)
-    table = printed(grid([text], [[text]], title=text))
-    assert table.count(text) == 3
+    table = printed(grid([text], [[text]]))
+    assert table.count(text) == 2
 
 
 def test_what_acts_on_a_terminal_is_shown_as_an_escape(printed):
@@ -81,13 +82,13 @@ def test_a_row_that_does_not_fit_has_one_column_a_line(printed):
 
 
 def test_the_width_counts_what_a_terminal_needs_for_wide_letters():
-    assert console.console().width_of(grid(["a"], [["漢字"]], title="a title that is wider")) == 8
+    assert console.Screen().width_of(grid(["a"], [["漢字"]])) == 8
 
 
 def test_a_terminal_of_ascii_gets_escapes_and_lines_it_has(monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="backslashreplace")
     monkeypatch.setattr("sys.stdout", stream)
-    console.console().print(grid(["title"], [["Köln"]]))
+    console.Screen().print(grid(["title"], [["Köln"]]))
     stream.flush()
     assert rb"K\xf6ln" in stream.buffer.getvalue()
 
@@ -101,10 +102,12 @@ def test_a_bar_of_progress_shows_names_of_files_as_they_are(monkeypatch):
     assert r"reading [bold]x[/bold] :smile: \x1b[2J.bz2" in stream.getvalue()
 
 
-def test_a_table_is_as_wide_as_its_values_and_a_wide_title_is_not_wrapped(printed):
+def test_a_table_is_as_wide_as_its_values_and_a_title_that_the_terminal_has_no_room_for_is_whole(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "25")
     rows = [["漢字かな", 1.5], ["e\u0301", 22], ["[/]", 3]]
-    assert printed(grid(["名前", "[bold]"], rows, title="a title wider than its table"), 40) == (
-        "a title wider than its table\n"
+    print_sheet(Sheet(["名前", "[bold]"], rows, "a title wider than its [bold] table"))
+    assert capsys.readouterr().out == (
+        "a title wider than its [bold] table\n"
         "┏━━━━━━━━━━┳━━━━━━━━┓\n"
         "┃ 名前     ┃ [bold] ┃\n"
         "┡━━━━━━━━━━╇━━━━━━━━┩\n"
@@ -131,3 +134,19 @@ def test_numbers_and_names_are_not_coloured(printed, monkeypatch):
     for text in ("12 rows, 'x', True, http://a.b/c", "漢字 " * 30):
         assert "\x1b" not in printed(text, 20, is_terminal=True)
     assert set(re.findall(r"\x1b\[\d*m", printed(TABLE, 80, is_terminal=True))) == {"\x1b[1m", "\x1b[0m"}
+
+
+def test_what_is_wider_than_the_terminal_goes_without_columns_that_can_be_dispensed_with(capsys, monkeypatch):
+    listing = Listing(named("model", "known", "items"), "levels", "how to read them", dispensable=("known", "items"))
+    monkeypatch.setenv("COLUMNS", "24")
+    show(listing, [{"model": "a-model", "known": "2021-01-01", "items": 12345}])
+    assert capsys.readouterr().out == (
+        "levels\n"
+        "┏━━━━━━━━━┳━━━━━━━━┓\n"
+        "┃ model   ┃  items ┃\n"
+        "┡━━━━━━━━━╇━━━━━━━━┩\n"
+        "│ a-model │ 12,345 │\n"
+        "└─────────┴────────┘\n"
+        "This terminal is too narrow for known; --csv writes all columns.\n"
+        "how to read them\n"
+    )

@@ -32,9 +32,10 @@ from tempkb.benchmarks.fact_queries.lm_eval import tasks_of
 from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.methods import Closing, Grid, Made, Methods, Step, Versions
+from tempkb.benchmarks.methods import Closing, Made, Methods, Step, Versions
 from tempkb.benchmarks.plots import plot_bars
 from tempkb.engine.tasks import Picture, Rows, Shows
+from tempkb.listings import Sheet
 from tempkb.store.glance import glance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
@@ -116,7 +117,7 @@ def _closing(store: Store, release: Release) -> Closing:
     )
     starts = sorted(map(str, set(changes["window_start"].to_pylist())))
     rows = [(start, *(by_change[start, kind] for kind in _CHANGES)) for start in starts]
-    return closing_of(store, release, DYNAMIC_TEMPLAMA_QUERIES, [Grid(("window", *_CHANGES), rows)])
+    return closing_of(store, release, DYNAMIC_TEMPLAMA_QUERIES, [Sheet(("window", *_CHANGES), rows)])
 
 
 _CHANGES_STEP = Step(

@@ -28,7 +28,6 @@ from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import config_of_table
 from tempkb.benchmarks.methods import (
     Closing,
-    Grid,
     Made,
     Methods,
     Options,
@@ -39,6 +38,7 @@ from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.register import release_files
 from tempkb.benchmarks.sources import newest_cut, newest_wikidata
 from tempkb.engine.tasks import Picture, Rows, Shows
+from tempkb.listings import Sheet
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.glance import glance
@@ -122,8 +122,8 @@ def _closing(store: Store, release: Release) -> Closing:
         f"{counted(items.num_rows, 'item')}, origins from {row['study_from']} to {row['study_to']}, "
         f"texts at {row['cut']}, noun phrases by {row['chunker']}",
         (
-            Grid(("origin", "split", *whats), rows),
-            Grid(("sentence", "answer", "origin"), [tuple(one.values()) for one in plain_rows(shown)]),
+            Sheet(("origin", "split", *whats), rows),
+            Sheet(("sentence", "answer", "origin"), [tuple(one.values()) for one in plain_rows(shown)]),
         ),
         "masked_sentence, answer, origin_window",
         ECBD_CLOZE.name,

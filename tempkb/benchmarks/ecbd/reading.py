@@ -6,7 +6,7 @@ from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Judging, Part, Reading
 from tempkb.sql_estimates.aggregates import ALL, end_of_window, window_of
 from tempkb.sql_estimates.clustered_sql import EXP, MEAN, PPL, estimates
-from tempkb.store.quoting import literal
+from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View
 
 PROMPTING = Prompting(
@@ -109,7 +109,7 @@ ECBD_RESULTS = View(
 # A difference of exponentials has no linear form; around the means of all entities each entity adds what is in the
 # brackets, so that the mean over entities is the difference, and their spread that of the delta method.
 _SUMS_OF_VARIANTS = f"""
-    WITH scored AS (SELECT * FROM ({_CLOZE_SCORES}) WHERE variant IN ({", ".join(map(literal, PROMPTING.defaults))})),
+    WITH scored AS (SELECT * FROM ({_CLOZE_SCORES}) WHERE variant IN ({literals(PROMPTING.defaults)})),
     complete AS (
         FROM scored QUALIFY count(*) OVER (PARTITION BY release, model, scorer, item_id) = {len(PROMPTING.defaults)}
     ), entities AS (

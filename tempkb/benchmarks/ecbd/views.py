@@ -3,12 +3,12 @@
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPTS, ECBD_RELEASES
 from tempkb.benchmarks.prompting import scores_view
-from tempkb.store.quoting import literal
+from tempkb.store.quoting import literals
 from tempkb.store.tables import View
 
 # Rows of a run that was killed are left out: their release has no row in `ecbd_releases`.
 _FINISHED = f"SEMI JOIN {ECBD_RELEASES.name} USING (release)"
-_ORDER = ", ".join(map(literal, category_names()))
+_ORDER = literals(category_names())
 
 ORIGIN_YEARS = View(
     name="ecbd_origin_years",

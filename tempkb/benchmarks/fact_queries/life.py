@@ -13,11 +13,12 @@ from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.methods import Closing, Grid, Made, Options, Step, Versions
+from tempkb.benchmarks.methods import Closing, Made, Options, Step, Versions
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Shows
+from tempkb.listings import Sheet
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
@@ -116,7 +117,7 @@ def prompts_step(
     )
 
 
-def closing_of(store: Store, release: Release, queries: Table, further: Sequence[Grid] = ()) -> Closing:
+def closing_of(store: Store, release: Release, queries: Table, further: Sequence[Sheet] = ()) -> Closing:
     """Return the closing screen of a release of facts: its queries by relation."""
     (row,) = plain_rows(store.read(FACT_RELEASES.name, release=release.name))
     rows_of_queries = store.read(queries.name, release=release.name)
@@ -126,7 +127,7 @@ def closing_of(store: Store, release: Release, queries: Table, further: Sequence
     return Closing(
         f"{counted(rows_of_queries.num_rows, 'query', 'queries')} by {row['granularity']}, "
         f"{row['study_from']} to {row['study_to']}, from {', '.join(row['dump_ids'])}",
-        (Grid(("relation", "subjects", "queries"), rows), *further),
+        (Sheet(("relation", "subjects", "queries"), rows), *further),
         "date, query, list_transform(answers, lambda one: one.label) AS answers",
         queries.name,
     )

@@ -14,7 +14,7 @@ from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.register import release_files
 from tempkb.prompts import QUESTION_ID
 from tempkb.store.memory import asking, view_files
-from tempkb.store.quoting import literal
+from tempkb.store.quoting import literals
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 
@@ -74,7 +74,7 @@ def _pairs(tables: Tables, variants: tuple[str, str], is_control: bool, store: S
 def _cloze(tables: Tables, prompting: Prompting, store: Store, release: Release) -> pa.Table:
     """The queries that causal models complete, each with all names that are right in its window."""
     way, answers = prompting.answered["causal"], answers_of(tables.queries)
-    variants = ", ".join(map(literal, way.variants))
+    variants = literals(way.variants)
     entities = store.lake.files(WIKIDATA_ENTITIES.name, [release.design.dump_id])
     with asking() as connection:
         view_files(connection, tables.queries.name, release_files(store, tables.queries, release.name))

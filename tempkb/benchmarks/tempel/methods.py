@@ -9,7 +9,6 @@ import pyarrow as pa
 from tempkb.benchmarks.loading import config_of_table
 from tempkb.benchmarks.methods import (
     Closing,
-    Grid,
     Made,
     Methods,
     Options,
@@ -38,6 +37,7 @@ from tempkb.benchmarks.tempel.tables import (
 )
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Picture, Rows, Shows
+from tempkb.listings import Sheet
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.parquet import read_parquet
@@ -126,7 +126,7 @@ def _closing(store: Store, release: Release) -> Closing:
     equal = "equal" if row["is_equal"] else f"not equal{short}"
     return Closing(
         f"{counted(len(row['cuts']), 'snapshot')}, {equal}",
-        (Grid(("snapshot", "category and subset", "entities", "mentions"), rows),),
+        (Sheet(("snapshot", "category and subset", "entities", "mentions"), rows),),
         "cut, category, mention, target_title",
         TEMPEL_MENTIONS.name,
     )

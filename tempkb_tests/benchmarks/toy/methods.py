@@ -6,10 +6,11 @@ from datetime import date
 import pyarrow as pa
 
 from tempkb.benchmarks.card import SOURCES, Card
-from tempkb.benchmarks.methods import Closing, Grid, Made, Methods, Step
+from tempkb.benchmarks.methods import Closing, Made, Methods, Step
 from tempkb.benchmarks.releases import Release
 from tempkb.benchmarks.sources import newest_cut
 from tempkb.errors import DesignError
+from tempkb.listings import Sheet
 from tempkb.prompts import Prompt
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.promises import Promise
@@ -93,7 +94,7 @@ def card(store, release, options):
 
 def closing(store, release):
     titles = store.read(TOY_TITLES.name, release=release.name)["title"].to_pylist()
-    return Closing(f"{len(titles)} titles", (Grid(("title",), [(title,) for title in titles]),), "title", "toy_titles")
+    return Closing(f"{len(titles)} titles", (Sheet(("title",), [(title,) for title in titles]),), "title", "toy_titles")
 
 
 TITLES_ARE_TITLES = Promise(
