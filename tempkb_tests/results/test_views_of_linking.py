@@ -332,14 +332,13 @@ def test_mentions_by_type_are_put_together_over_tests():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_seeds", "least"), [(5, 0.93), (3, 0.92)])
-def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn(n_seeds, least):
+def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn():
     """600 worlds of 40 entities: the difference of two trainings at one test, each a mean over seeds.
 
     The truth is zero. Entities, trainings and their combinations each move a mention's chance.
     """
     chance = np.random.default_rng(11)
-    n_worlds, n_entities, n_mentions = 600, 40, 3
+    n_worlds, n_seeds, n_entities, n_mentions = 600, 3, 40, 3
     shape = (n_worlds, 2, n_seeds, n_entities, n_mentions)
     logit = (
         chance.normal(0, 1, (n_worlds, 1, 1, n_entities, 1))
@@ -368,7 +367,7 @@ def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn(n_seeds, lea
     assert len(rows) == n_worlds
     assert all(row["seed_error"] is not None for row in rows)
     share = fmean(row["low"] <= 0 <= row["high"] for row in rows)
-    assert least <= share <= 0.99
+    assert 0.92 <= share <= 0.99
 
 
 def test_an_entity_s_row_says_how_its_mentions_are_linked():
