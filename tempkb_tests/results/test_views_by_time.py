@@ -171,16 +171,16 @@ def test_facts_are_leak_free_if_their_object_came_later_and_no_dump_had_them(bot
             both.add(
                 "fact_spells", release="r", subject_id=subject, relation="P54", object_id=object_id, valid_from=begin
             )
-        for day in dumps:
+        for day in described:
             if day in having:
                 both.add(table, dump_date=day, subject_id=subject, relation="P54", object_id=object_id)
-            if day in described:
-                both.add("wikidata_entities", dump_date=day, entity_id=subject)
+            both.add("wikidata_entities", dump_date=day, entity_id=subject)
 
     later, earlier = date(2021, 5, 1), date(2021, 3, 1)
     fact("told later", [later], dumps[2:])
     fact("told between", [later], dumps[1:])
     fact("told before", [later], dumps)
+    fact("told on the day", [later], (DAY, *dumps[1:]), described=(dumps[0], DAY, *dumps[1:]))
     fact("told before without a date", [later], dumps, table="undated_statements")
     fact("not described before", [later], dumps[2:], described=dumps[2:])
     fact("described before the day only", [later], dumps[2:], described=(dumps[0], dumps[2]))
