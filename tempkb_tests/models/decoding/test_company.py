@@ -14,11 +14,11 @@ from tempkb_tests.models.decoding.talking import QUESTIONS, talking_t5
 from tempkb_tests.models.test_batching import Calls, own_model
 from tempkb_tests.models.tiny import tiny
 
-# Of all other models, the answers in company are those of the definition, which asks each question alone.
+# Of each family; all other models are asked in small batches by the definitions.
 ASKED = [
     *[("roberta", way) for way in WAYS["masked"]],
     *[("t5", way) for way in WAYS["seq2seq"]],
-    *[(name, "greedy") for name in ("bart", "gpt2")],
+    *[(name, "greedy") for name in ("bart", "gpt2", "llama")],
 ]
 
 
