@@ -44,18 +44,7 @@ def test_a_name_that_the_lake_takes_is_one_of_a_release(load, name):
     assert entry_path(home, name) == home.path / "releases" / f"{name}.json"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [".x", "-x"])
-def test_a_refused_name_leaves_nothing_behind(demo_home, name):
-    before = sorted(path.name for path in demo_home.glob("releases/*"))
-    done = run_tempkb(demo_home, "release", "templama", "2021-01-01..2024-01-01", "--name", name, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert f"release '{name}': a name has" in done.stderr
-    assert sorted(path.name for path in demo_home.glob("releases/*")) == before
-
-
-@pytest.mark.parametrize("bit", range(8))
-def test_no_flipped_bit_of_an_entry_is_accepted_and_none_crashes_a_screen(load, bit):
+def test_no_flipped_bit_of_an_entry_is_accepted_and_none_crashes_a_screen(load):
     home = load()
     write_entry(home, "toy", "mine", {"preset": "ä", "design": {"first": "2022-01-01", "n": 7}})
     store = Store(home, ())
@@ -68,13 +57,13 @@ def test_no_flipped_bit_of_an_entry_is_accepted_and_none_crashes_a_screen(load, 
         "--release mine"
     )
     for at in range(len(whole)):
-        flip(path, at, bit)
+        flip(path, at, at % 8)
         assert entries(home) == ({}, {"mine": said}), at
         for refused in (lambda: is_built(home, "mine"), lambda: require_whole(store, "mine")):
             with pytest.raises(DesignError, match="found other content than tempkb wrote"):
                 refused()
         assert unfinished_releases(store) == []
-        flip(path, at, bit)
+        flip(path, at, at % 8)
     assert path.read_bytes() == whole
     assert is_built(home, "mine")
 

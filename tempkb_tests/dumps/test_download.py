@@ -379,32 +379,19 @@ def test_a_full_disk_is_told_before_and_while(mirror, server, dump, tmp_path, mo
 
     def full(path, *arguments, **options):
         handle = real(path, *arguments, **options)
-        if path.name.endswith(".part") and "w" in (arguments[0] if arguments else ""):
-            write = handle.write
+        if not path.name.endswith(".part") or "w" not in (arguments[0] if arguments else ""):
+            return handle
 
-            class Full:
-                def __enter__(self):
-                    return self
+        def write(data):
+            if handle.tell() > 200_000:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return handle.write(data)
 
-                def __exit__(self, *_):
-                    handle.close()
-
-                def seek(self, at):
-                    handle.seek(at)
-
-                def write(self, data):
-                    if handle.tell() > 200_000:
-                        raise OSError(errno.ENOSPC, "No space left on device")
-                    return write(data)
-
-                def flush(self):
-                    handle.flush()
-
-                def fileno(self):
-                    return handle.fileno()
-
-            return Full()
-        return handle
+        limited = mock.MagicMock(wraps=handle)
+        limited.__enter__.return_value = limited
+        limited.__exit__.side_effect = lambda *_: handle.close()
+        limited.write.side_effect = write
+        return limited
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "open", full)

@@ -1,5 +1,6 @@
 """What encoders read: cut at words, within the quotas of BLINK, and never with a marker that an article spelled."""
 
+import itertools
 import random
 import re
 
@@ -63,7 +64,6 @@ def test_what_one_side_does_not_use_is_the_others(found, kept):
     assert string.split() == [*lefts, "[Ms]", *rest[0], "[Me]", *rest[1]]
 
 
-@pytest.mark.slow
 def test_the_quotas_are_those_of_blink():
     """The released code, written again here for words; its mention is not guarded, so only short ones are compared."""
 
@@ -78,13 +78,12 @@ def test_the_quotas_are_those_of_blink():
             left_quota += right_quota - len(right)
         return [*(left[-left_quota:] if left_quota else []), *tagged, *right[:right_quota]]
 
+    lengths = (0, 3, 5, 6, 7, 40, 199)
     for max_tokens in (16, 17, 128):
-        for n_left in (0, 3, 5, 6, 7, 40, 199):
-            for n_right in (0, 3, 5, 6, 7, 40, 199):
-                for n_mention in (1, 2, 3):
-                    sides = words("l", n_left), words("m", n_mention), words("r", n_right)
-                    expected = blink(sides[0].split(), sides[1].split(), sides[2].split(), max_tokens)
-                    assert inputs(max_tokens).mention(MentionText(*sides)).split() == expected
+        both = inputs(max_tokens)
+        for n_left, n_mention, n_right in itertools.product(lengths, (1, 2, 3), lengths):
+            sides = words("l", n_left), words("m", n_mention), words("r", n_right)
+            assert both.mention(MentionText(*sides)).split() == blink(*(one.split() for one in sides), max_tokens)
 
 
 @pytest.mark.parametrize("kind", sorted(TOKENIZERS))

@@ -14,6 +14,7 @@ from tempkb.models.packing import Limits
 from tempkb.models.probing import require_sound
 from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
+from tempkb_tests.models.test_batching import FAMILIES
 from tempkb_tests.models.tiny import CONTEXT, KINDS, byte_level, random_model, tokenizer_of, unigram_t5
 
 NAMES = ("Ada", "the Analytical Society", "F.C. Paris", "Juventus F.C. and London")
@@ -197,8 +198,9 @@ def test_one_class_of_two_families_is_told_apart_by_its_config(is_causal, save):
         read_checkpoint(str(folder), family="masked" if is_causal else "causal")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("name", sorted(KINDS))
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(name, "float32") for name in sorted(KINDS)] + [(name, "bfloat16") for name in FAMILIES]
+)
 def test_asking_beforehand_changes_nothing(name, dtype):
     def model():
         tokenizer = tokenizer_of(name)

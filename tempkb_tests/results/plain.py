@@ -1,30 +1,12 @@
-"""Every row of some views once more, in plain Python from the base tables: slow, and without a formula of tempkb."""
+"""Every row of the views of linking once more, in plain Python from the base tables, without a formula of tempkb."""
 
 import math
 from collections import Counter, defaultdict
-from datetime import timedelta
 from hashlib import md5
-from itertools import product
 from statistics import fmean, variance
 
 from scipy.stats import t
 
-SHARES = (
-    "prefers_new",
-    "prefers_new_raw",
-    "prefers_new_per_character",
-    "control_prefers_new",
-    "control_prefers_new_raw",
-)
-MEANS = (
-    "prefers_new_minus_control",
-    "log_prob_new_minus_old",
-    "log_prob_new_minus_old_per_character",
-    "log_prob_new_minus_old_against_class",
-    "control_log_prob_new_minus_old",
-    "control_log_prob_new_minus_old_against_class",
-)
-WORDINGS = ("undated", "object_last")
 KS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -74,164 +56,7 @@ def share(items):
 # prefers_new
 
 
-def changes(tables):
-    """Each scored change once, as a dict."""
-    queries = {
-        (q["release"], q["window_start"], q["subject_id"], q["relation"]): q
-        for q in tables["dynamic_templama_queries"]
-        if q["template_no"] == 1
-    }
-    prompts, scores = defaultdict(dict), defaultdict(dict)
-    for p in tables["dynamic_templama_prompts"]:
-        if p["variant"] != "dated":
-            wording = next(one for one in reversed(WORDINGS) if one in p["variant"] or one == "undated")
-            slot = wording, p["role"] == "control", "no_subject" not in p["variant"]
-            prompts[p["release"], p["item_id"], p["stands_for_id"] or p["target_id"]][slot] = p
-    for s in tables["prompt_scores"]:
-        if s["status"] == "scored":
-            scores[s["model"], s["scorer"]][s["prompt_id"]] = s
-    certainly = {m["model"]: m["knows_certainly_until"] for m in tables["models"]}
-    for c, (asked, own) in product(tables["dynamic_templama_changes"], scores.items()):
-        if c["role"] != "leaving":
-            continue
-        q = queries.get((c["release"], c["window_start"], c["subject_id"], c["relation"]))
-        places = (
-            [prompts[c["release"], q["query_id"], c[one]] for one in ("paired_object_id", "object_id")] if q else []
-        )
-        for wording in WORDINGS if q else ():
-            new, old = (
-                {slot[1:]: own.get(p["prompt_id"]) for slot, p in place.items() if slot[0] == wording}
-                for place in places
-            )
-            if new.get((False, True)) and old.get((False, True)):
-                labels = [place[wording, False, True]["target"] for place in places]
-                yield {
-                    **dict(zip(("model", "scorer"), asked, strict=True)),
-                    "release": c["release"],
-                    "split": q["split"],
-                    "window": c["paired_window_start"],
-                    "subject": c["subject_id"],
-                    "gap": abs(len(labels[0]) - len(labels[1])),
-                    "is_long_known": is_long_known(c["window_start"], q["granularity"], certainly.get(asked[0])),
-                    **values(new, old),
-                }
-                break
-
-
-def is_long_known(window, granularity, certainly):
-    if certainly is None:
-        return False
-    months = {"month": 1, "quarter": 3, "year": 12}
-    if granularity == "week":
-        end = window + timedelta(days=7)
-    else:
-        month = window.month - 1 + months[granularity]
-        end = window.replace(year=window.year + month // 12, month=month % 12 + 1)
-    back = certainly.replace(day=28) if (certainly.month, certainly.day) == (2, 29) else certainly
-    return end <= back.replace(year=certainly.year - 3)
-
-
-def values(new, old):
-    """What each aggregate takes of a change; None where it does not count."""
-
-    def nats(side, is_control, has_subject=True):
-        score = side.get((is_control, has_subject))
-        return score and score["log_prob_nats"]
-
-    def added(is_control):
-        four = [nats(side, is_control, has) for side in (new, old) for has in (True, False)]
-        return None if None in four else (four[0] - four[1]) - (four[2] - four[3])
-
-    def minus(one, other):
-        return None if one is None or other is None else one - other
-
-    def above(difference):
-        return difference if difference is None else float(difference > 0)
-
-    raw, control = minus(nats(new, False), nats(old, False)), minus(nats(new, True), nats(old, True))
-    by_character = minus(*(nats(side, False) / side[False, True]["n_chars"] for side in (new, old)))
-    return {
-        "prefers_new": above(added(False)),
-        "prefers_new_raw": above(raw),
-        "prefers_new_per_character": above(by_character),
-        "control_prefers_new": above(added(True)),
-        "control_prefers_new_raw": above(control),
-        "prefers_new_minus_control": minus(above(added(False)), above(added(True))),
-        "log_prob_new_minus_old": raw,
-        "log_prob_new_minus_old_per_character": by_character,
-        "log_prob_new_minus_old_against_class": added(False),
-        "control_log_prob_new_minus_old": control,
-        "control_log_prob_new_minus_old_against_class": added(True),
-    }
-
-
-def prefers_new(tables):
-    """Figures by release, model, scorer, split, window, pairs and aggregate."""
-    groups = defaultdict(list)
-    for one in changes(tables):
-        pairs = ["all", *["equal_length"] * (one["gap"] == 0), *["nearly_equal_length"] * (one["gap"] <= 1)]
-        pairs += ["long_known"] * one["is_long_known"]
-        for split, window, kind, name in product(
-            (one["split"], "all"), (one["window"], None), pairs, (*SHARES, *MEANS)
-        ):
-            if one[name] is not None:
-                key = one["release"], one["model"], one["scorer"], split, window, kind, name
-                groups[key].append((one["subject"], one[name]))
-    found = {key: (share if key[-1] in SHARES else mean)(items) for key, items in groups.items()}
-    return {key: cut(one, -1, 1) if "minus_control" in key[-1] else one for key, one in found.items()}
-
-
 # leak_free_items
-
-
-def leak_free_items(tables):
-    """How often each row occurs: model, benchmark, release, item, target, window and the days."""
-    found = Counter()
-    known = [(m["model"], m["knows_possibly_until"]) for m in tables["models"] if m["knows_possibly_until"]]
-    for (model, until), one in product(known, [*_spans(tables), *_facts(tables)]):
-        key, origin, evidence, lacking, having = one
-        if origin < until or (having is not None and having <= until):
-            continue
-        is_told = lacking is not None and (key[0] == "ecbd" or lacking >= until)
-        days = [day for day in (origin, evidence, lacking if is_told else None) if day is not None]
-        if min(days) >= until:
-            told = (lacking if is_told else None, is_told)
-            found[model, *key, origin, evidence, *told, (min(days) - until).days] += 1
-    return found
-
-
-def _spans(tables):
-    created = {
-        (e["release"], e["page_id"]): e["page_created_at"] and e["page_created_at"].date()
-        for e in tables["ecbd_entities"]
-    }
-    for c in tables["ecbd_cloze"]:
-        page = created.get((c["release"], c["page_id"]))
-        days = [page] if c["is_since_first_window"] else [c["sentence_since"], page]
-        days = [day for day in days if day is not None]
-        if c["origin_from"] is not None and days:
-            key = "ecbd", c["release"], c["cloze_id"], "answer", c["origin_from"]
-            yield key, c["origin_from"], max(days), page, None
-
-
-def _facts(tables):
-    told, described, starts = {}, defaultdict(list), defaultdict(list)
-    for f in (*tables["facts"], *tables["undated_statements"]):
-        fact = f["subject_id"], f["relation"], f["object_id"]
-        told[fact] = min(f["dump_date"], told.get(fact, f["dump_date"]))
-    for e in tables["wikidata_entities"]:
-        described[e["entity_id"]].append(e["dump_date"])
-    for s in tables["fact_spells"]:
-        starts[s["release"], s["subject_id"], s["relation"], s["object_id"]].append(s["valid_from"])
-    for benchmark in ("templama", "dynamic_templama"):
-        for q in tables[f"{benchmark}_queries"]:
-            for target in {one["entity_id"] for one in q["answers"]}:
-                fact = q["subject_id"], q["relation"], target
-                own, having = starts.get((q["release"], *fact)), told.get(fact)
-                if own and None not in own:
-                    before = [day for day in described[fact[0]] if having is not None and day < having]
-                    key = benchmark, q["release"], q["query_id"], target, q["window_start"]
-                    yield key, min(own), None, max(before, default=None), having
 
 
 # linking

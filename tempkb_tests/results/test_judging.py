@@ -239,33 +239,11 @@ def test_a_placebo_has_the_objects_of_another_subject():
 def test_ranks_are_cut_off_at_a_hundred():
     world = World()
     for number, rank in enumerate((1, 2, 20, 100, 101)):
-        world.add(
-            "dynamic_templama_prompts",
-            release="r",
-            window_start=Q1,
-            item_id=f"i{number}",
-            target_id="t",
-            variant="undated",
-            prompt_id=f"p{number}",
-            role="current",
-            cluster_id=f"S{number}",
-            split="test",
-        )
+        world.prompt("dynamic_templama", Q1, f"i{number}", "t", f"p{number}", f"S{number}")
         world.score(f"p{number}", -1.0, scorer="masked.probing-1.f32", rank=rank)
     # A second wording of a query is no further item.
     world.add("dynamic_templama_queries", release="r", query_id="i0_2", template_no=2)
-    world.add(
-        "dynamic_templama_prompts",
-        release="r",
-        window_start=Q1,
-        item_id="i0_2",
-        target_id="t",
-        variant="undated",
-        prompt_id="p0_2",
-        role="current",
-        cluster_id="S0",
-        split="test",
-    )
+    world.prompt("dynamic_templama", Q1, "i0_2", "t", "p0_2", "S0")
     world.score("p0_2", -1.0, scorer="masked.probing-1.f32", rank=90)
     found = {row["aggregate"]: row["value"] for row in world.read("token_ranks", split="all", window_start=None)}
     assert found == {
@@ -283,18 +261,7 @@ def test_shares_of_ranks_have_intervals_of_shares():
     world, values = World(), []
     for number in range(30):
         subject, rank = f"S{number % 15}", 1 if number % 15 == 0 else 50
-        world.add(
-            "templama_prompts",
-            release="r",
-            window_start=Q1,
-            item_id=f"i{number}",
-            target_id="t",
-            variant="undated",
-            prompt_id=f"p{number}",
-            role="current",
-            cluster_id=subject,
-            split="test",
-        )
+        world.prompt("templama", Q1, f"i{number}", "t", f"p{number}", subject)
         world.score(f"p{number}", -1.0, scorer="masked.probing-1.f32", rank=rank)
         values.append((rank, subject))
     found = {row["aggregate"]: row for row in world.read("token_ranks", split="all", window_start=None)}

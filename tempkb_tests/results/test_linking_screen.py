@@ -207,16 +207,16 @@ def paper():
     years = [date(FIRST_YEAR + at, 1, 1) for at in range(10)]
     keys = {"setup": "paper", "metric": "accuracy", "n_clusters": 900, "n_items": 9000, "n_seeds": 1, "low": None}
     by_training, accuracy = [], []
-    for (k, category), table in PRINTED.items():
+    for category, table in PRINTED.items():
         for model, line in zip(years, table, strict=True):
             own = line[years.index(model)]
             for cut, value in zip(years, line, strict=True):
-                row = {**keys, "category": category, "k": k, "model_cut": model, "cut": cut, "high": None}
+                row = {**keys, "category": category, "k": 64, "model_cut": model, "cut": cut, "high": None}
                 by_training.append({**row, "aggregate": "mean_of_seeds", "value": value / 1000})
                 if cut != model:
                     difference = (value - own) / 1000
                     by_training.append({**row, "aggregate": "minus_own_snapshot", "value": difference})
-                accuracy.append({**row, "linker": f"m{model}", "n_missing": 0})
+                accuracy.append({**row, "k": 1, "linker": f"m{model}", "n_missing": 0})
     every = [{**row, "category": "all"} for row in accuracy]
     return Linking(
         "tempel", "own", 64, [*accuracy, *every], by_training, [], [], {years[0]: 3_500_000, years[-1]: 6_500_000}

@@ -61,18 +61,7 @@ def test_gaps_show_every_benchmark(both):
     both.item("a2", "A", {"original": 3, "no_ent": 9}, origin=date(2021, 5, 9))
     both.item("b1", "B", 5, origin=date(2021, 1, 1), granularity="year")
     both.item("p1", "P", 9, origin=date(2021, 1, 1), subset="popular", granularity=None)
-    both.add(
-        "templama_prompts",
-        release="y",
-        window_start=date(2021, 1, 1),
-        item_id="Ann_P54_2021",
-        target_id="Reed",
-        variant="undated",
-        prompt_id="Ann Reed undated",
-        role="current",
-        cluster_id="Ann",
-        split="test",
-    )
+    both.prompt("templama", date(2021, 1, 1), "Ann_P54_2021", "Reed", "Ann Reed undated", "Ann", release="y")
     rows = both.read("scores_by_gap", split="test")
     found = {(row["benchmark"], row["granularity"], row["window_start"], row["aggregate"]): row for row in rows}
     values = {key: (row["value"], row["n_items"], row["position"]) for key, row in found.items()}
@@ -107,17 +96,7 @@ def test_an_entity_is_joined_across_benchmarks_by_item_and_window(both):
     both.score("a2 original", -2.0, scorer="causal.span-1.f32")
     # The same item in another release counts once.
     both.item("a1", "Ann", {"original": None}, release="f", origin=date(2021, 5, 9))
-    both.add(
-        "ecbd_prompts",
-        release="f",
-        window_start=Q2,
-        item_id="a1",
-        target_id="answer",
-        variant="original",
-        prompt_id="a1 original",
-        cluster_id="Ann",
-        split="test",
-    )
+    both.prompt("ecbd", Q2, "a1", "answer", "a1 original", "Ann", release="f", variant="original")
     both.handover("Ann", "Salt", "Reed")
     both.query(Q2, "Reed Town", "Ann", relation="P6")
     both.query(Q3, "Reed Town", "Ann", relation="P6")
@@ -192,16 +171,16 @@ def test_facts_are_leak_free_if_their_object_came_later_and_no_dump_had_them(bot
             both.add(
                 "fact_spells", release="r", subject_id=subject, relation="P54", object_id=object_id, valid_from=begin
             )
-        for day in dumps:
+        for day in described:
             if day in having:
                 both.add(table, dump_date=day, subject_id=subject, relation="P54", object_id=object_id)
-            if day in described:
-                both.add("wikidata_entities", dump_date=day, entity_id=subject)
+            both.add("wikidata_entities", dump_date=day, entity_id=subject)
 
     later, earlier = date(2021, 5, 1), date(2021, 3, 1)
     fact("told later", [later], dumps[2:])
     fact("told between", [later], dumps[1:])
     fact("told before", [later], dumps)
+    fact("told on the day", [later], (DAY, *dumps[1:]), described=(dumps[0], DAY, *dumps[1:]))
     fact("told before without a date", [later], dumps, table="undated_statements")
     fact("not described before", [later], dumps[2:], described=dumps[2:])
     fact("described before the day only", [later], dumps[2:], described=(dumps[0], dumps[2]))

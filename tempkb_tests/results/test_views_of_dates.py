@@ -14,17 +14,16 @@ class Dates(World):
         """What the model gives for the object of a spell, by date."""
         for date, value in nats.items():
             prompt = f"{subject} {right} {date}"
-            self.add(
-                "dynamic_templama_prompts",
-                release="r",
-                window_start=DAYS[right],
-                item_id=f"{subject}_P54_{right}@{date}",
-                target_id="Q1",
+            self.prompt(
+                "dynamic_templama",
+                DAYS[right],
+                f"{subject}_P54_{right}@{date}",
+                "Q1",
+                prompt,
+                subject,
                 target="Reed",
                 variant="dates",
-                prompt_id=prompt,
                 role="current" if date == right else "wrong_date",
-                cluster_id=subject,
                 split=split,
             )
             self.score(prompt, value)

@@ -10,9 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tempkb.results.linking_sql import KS
 from tempkb.results.linking_sums import sums_of
-from tempkb.results.linking_weights import BY_TRAINING
 from tempkb.store.memory import in_memory
 from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
 from tempkb_tests.results.test_every_row import BASE, check_linking
@@ -201,7 +199,7 @@ def test_a_linker_that_is_not_trained_has_changes_and_no_snapshot_of_its_own(lin
 def test_the_printed_tables_give_the_numbers_of_the_paper(printed, category, year, aggregate, points):
     rows = [
         row
-        for row in printed["linking_changes"]
+        for row in printed
         if (row["category"], row["cut"], row["aggregate"], row["k"]) == (category, date(year, 1, 1), aggregate, 64)
     ]
     (row,) = rows
@@ -209,41 +207,6 @@ def test_the_printed_tables_give_the_numbers_of_the_paper(printed, category, yea
     assert row["from_cut"] == date(FIRST_YEAR, 1, 1)
     # Nothing is said of the error of a single entity.
     assert (row["standard_error"], row["low"], row["high"], row["n_clusters"]) == (None, None, None, 1)
-
-
-def test_the_printed_tables_give_the_paper_s_figures_of_in_and_out_of_snapshot(printed):
-    value = {
-        (row["aggregate"], row["category"], row["k"], row["cut"] and row["cut"].year, row["steps"]): row["value"]
-        for row in printed["linking_changes"]
-    }
-    for category, k in product(("continual", "new"), KS):
-        table = np.array(PRINTED[k, category]) / 1000
-        inside, outside = np.diag(table).mean(), table[~np.eye(10, dtype=bool)].mean()
-        assert value["in_snapshot", category, k, None, None] == pytest.approx(inside)
-        assert value["out_of_snapshot", category, k, None, None] == pytest.approx(outside)
-        assert value["in_minus_out", category, k, None, None] == pytest.approx(inside - outside)
-        for column in range(10):
-            others = np.delete(table[:, column], column).mean()
-            assert value["out_of_snapshot", category, k, FIRST_YEAR + column, None] == pytest.approx(others)
-        for steps in {*range(-9, 10)} - {0}:
-            pairs = [table[c + steps, c] - table[c, c] for c in range(10) if 0 <= c + steps < 10]
-            assert value["out_minus_in", category, k, None, steps] == pytest.approx(fmean(pairs))
-    # In-snapshot training helps new entities more than continual ones, most of all in 2021 (figures 4b and 5a).
-    gain = {one: value["in_minus_out", one, 64, None, None] for one in ("continual", "new")}
-    assert gain["new"] > 10 * gain["continual"] > 0
-    by_year = {year: value["in_minus_out", "new", 64, year, None] for year in range(2013, 2023)}
-    assert max(by_year, key=lambda year: by_year[year]) == 2021
-
-
-def test_the_printed_tables_are_coloured_by_the_difference_to_the_own_snapshot(printed):
-    row = {
-        (row["aggregate"], row["model_cut"].year, row["cut"].year): row["value"]
-        for row in printed["linking_by_training"]
-        if (row["category"], row["k"]) == ("new", 64)
-    }
-    assert row["mean_of_seeds", 2013, 2021] == pytest.approx(0.688)
-    assert row["minus_own_snapshot", 2013, 2021] == pytest.approx(0.688 - 0.910)
-    assert ("minus_own_snapshot", 2021, 2021) not in row
 
 
 @pytest.fixture(scope="module")
@@ -256,22 +219,17 @@ def printed():
             "linker": f"m{m}",
             "model_cut": date(FIRST_YEAR + m, 1, 1),
             "cut": date(FIRST_YEAR + c, 1, 1),
-            **{f"h{k}": PRINTED[k, category][m][c] for k in KS},
+            "n_hits": PRINTED[category][m][c],
         }
         for category, m, c in places
     ]
-    ranks = " ".join(f"WHEN anchor_page_id < h{k} THEN {k}" for k in KS)
     with in_memory() as connection:
         connection.register("cells", pa.Table.from_pylist(cells))
-        rows = shown(
+        return shown(
             connection,
-            f"SELECT *, CASE {ranks} END AS rank, 1 AS target_page_id, 'paper' AS release, 1 AS seed "
+            "SELECT *, CASE WHEN anchor_page_id < n_hits THEN 64 END AS rank, 1 AS target_page_id, 'paper' AS release, 1 AS seed "
             "FROM cells, range(1000) AS mentions(anchor_page_id)",
         )
-    return {
-        "linking_by_training": [row for row in rows if row["aggregate"] in BY_TRAINING],
-        "linking_changes": [row for row in rows if row["aggregate"] not in BY_TRAINING],
-    }
 
 
 def shown(connection, scores):
@@ -311,7 +269,7 @@ def random_world(request):
 
 
 def test_every_row_equals_that_of_plain_python(random_world):
-    tables = {name: random_world.table(name).to_pylist() for name in BASE["linking"]}
+    tables = {name: random_world.table(name).to_pylist() for name in BASE}
     n = check_linking(lambda view: random_world.read(f"linking_{view}"), tables)
     assert n > 1000
 
@@ -374,14 +332,13 @@ def test_mentions_by_type_are_put_together_over_tests():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_seeds", "least"), [(5, 0.93), (3, 0.92)])
-def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn(n_seeds, least):
+def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn():
     """600 worlds of 40 entities: the difference of two trainings at one test, each a mean over seeds.
 
     The truth is zero. Entities, trainings and their combinations each move a mention's chance.
     """
     chance = np.random.default_rng(11)
-    n_worlds, n_entities, n_mentions = 600, 40, 3
+    n_worlds, n_seeds, n_entities, n_mentions = 600, 3, 40, 3
     shape = (n_worlds, 2, n_seeds, n_entities, n_mentions)
     logit = (
         chance.normal(0, 1, (n_worlds, 1, 1, n_entities, 1))
@@ -410,7 +367,7 @@ def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn(n_seeds, lea
     assert len(rows) == n_worlds
     assert all(row["seed_error"] is not None for row in rows)
     share = fmean(row["low"] <= 0 <= row["high"] for row in rows)
-    assert least <= share <= 0.99
+    assert 0.92 <= share <= 0.99
 
 
 def test_an_entity_s_row_says_how_its_mentions_are_linked():

@@ -77,17 +77,7 @@ def test_popular_entities_are_a_subset_of_their_own_and_in_no_year(cloze):
 
 def test_releases_splits_models_and_variants_are_apart_and_items_without_a_score_do_not_count(cloze):
     cloze.item("a1", "A", {}, release="f")
-    cloze.add(
-        "ecbd_prompts",
-        release="f",
-        window_start=Q2,
-        item_id="a1",
-        target_id="answer",
-        variant="original",
-        prompt_id="a1 original",
-        cluster_id="A",
-        split="test",
-    )
+    cloze.prompt("ecbd", Q2, "a1", "answer", "a1 original", "A", release="f", variant="original")
     cloze.item("d1", "D", 2, split="dev")
     cloze.score("b1 original", None, status="too_long", scorer="causal.span-1.f32", model="other")
     cloze.score("a1 original", -6.0, scorer="masked.answer_l2r-1.f32", model="bert")
@@ -231,16 +221,15 @@ def years():
     )
     for year, subject, relation, target, split in answers:
         for variant in ("undated", "no_subject", "dated"):
-            world.add(
-                "templama_prompts",
+            world.prompt(
+                "templama",
+                date(year, 1, 1),
+                f"{subject}_{relation}_{year}",
+                target,
+                f"{subject} {target} {variant}",
+                subject,
                 release="y",
-                window_start=date(year, 1, 1),
-                item_id=f"{subject}_{relation}_{year}",
-                target_id=target,
                 variant=variant,
-                prompt_id=f"{subject} {target} {variant}",
-                role="current",
-                cluster_id=subject,
                 split=split,
             )
     world.score("A Reed undated", -2.0, scorer=GPT, n_tokens=1)
@@ -251,17 +240,8 @@ def years():
     last = {"variant": "object_last", "prompt_id": "B Ida object_last"}
     world.add("templama_prompts", **{**world.rows["templama_prompts"][-1], **last})
     world.score("B Ida object_last", -9.0, scorer=GPT, n_tokens=2)
-    world.add(
-        "templama_prompts",
-        release="y",
-        window_start=date(2021, 1, 1),
-        item_id="A_P54_2021",
-        target_id="Reed",
-        variant="undated",
-        prompt_id="A Reed undated",
-        role="previous",
-        cluster_id="A",
-        split="test",
+    world.prompt(
+        "templama", date(2021, 1, 1), "A_P54_2021", "Reed", "A Reed undated", "A", release="y", role="previous"
     )
     return world
 

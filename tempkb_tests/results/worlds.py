@@ -27,6 +27,18 @@ class World:
     def add(self, table, **row):
         self.rows[table].append(row)
 
+    def prompt(self, benchmark, window, item, target, prompt_id, cluster, /, **more):
+        """A prompt of an item that is of a cluster."""
+        usual = {"release": "r", "variant": "undated", "role": "current", "split": "test"}
+        row = {
+            "window_start": window,
+            "item_id": item,
+            "target_id": target,
+            "prompt_id": prompt_id,
+            "cluster_id": cluster,
+        }
+        self.add(f"{benchmark}_prompts", **usual | row | more)
+
     def model(self, name="m", certainly=None, possibly=None):
         self.add("models", model=name, knows_certainly_until=certainly, knows_possibly_until=possibly, status="ready")
 
@@ -94,18 +106,18 @@ class Facts(World):
 
     def ask(self, window, subject, one, role, place=None, relation="P54", split="test", release="r"):
         for variant in ("undated", "no_subject", "object_last", "no_subject_object_last", "dated"):
-            self.add(
-                "dynamic_templama_prompts",
+            self.prompt(
+                "dynamic_templama",
+                window,
+                f"{subject}_{relation}_{window}",
+                one,
+                f"{subject} {one} {variant}",
+                subject,
                 release=release,
-                window_start=window,
-                item_id=f"{subject}_{relation}_{window}",
-                target_id=one,
                 target=one,
                 variant=variant,
-                prompt_id=f"{subject} {one} {variant}",
                 role=role,
                 stands_for_id=place,
-                cluster_id=subject,
                 split=split,
             )
 
@@ -176,16 +188,15 @@ class Cloze(World):
             **more,
         )
         for variant, value in by_variant.items():
-            self.add(
-                "ecbd_prompts",
+            self.prompt(
+                "ecbd",
+                origin,
+                item,
+                "answer",
+                f"{item} {variant}",
+                entity,
                 release=release,
-                window_start=origin,
-                item_id=item,
-                target_id="answer",
                 variant=variant,
-                prompt_id=f"{item} {variant}",
-                role="current",
-                cluster_id=entity,
                 split=split,
             )
             if value is not None:

@@ -114,39 +114,6 @@ def source(store):
     return one.sources[0]
 
 
-def test_preferences_follow_from_the_log_probabilities_of_both_objects(scored):
-    """Ben left Salt for Moss: what the model gives for both is written by hand, in each form of the query."""
-    told = {"Ben plays for Moss.": -3, "Ben plays for Salt.": -5, "This player plays for Moss.": -2}
-    told |= {"This player plays for Salt.": -6.5}
-    prompts = scored.read("dynamic_templama_prompts").to_pylist()
-    by_id = {
-        row["prompt_id"]: told.get(f"{row['left_context']}{row['target']}{row['right_context']}") for row in prompts
-    }
-
-    def tell(rows):
-        values = [
-            value if by_id.get(key) is None else float(by_id[key])
-            for key, value in zip(rows["prompt_id"].to_pylist(), rows["log_prob_nats"].to_pylist(), strict=True)
-        ]
-        return rows.set_column(rows.schema.get_field_index("log_prob_nats"), "log_prob_nats", pa.array(values))
-
-    rewrite(scored, tell)
-    (ben,) = scored.read("change_scores", subject_id="Q2", relation="P54").to_pylist()
-    assert (ben["old_label"], ben["new_label"], str(ben["window_start"])) == ("Salt", "Moss", "2019-07-01")
-    assert (ben["new_nats"], ben["old_nats"]) == (-3, -5)
-    assert (ben["new_nats_without_subject"], ben["old_nats_without_subject"]) == (-2, -6.5)
-    # The subject takes 1 from Moss and adds 1.5 to Salt: the raw preference came from the names.
-    assert ben["preference_nats"] == -2.5
-    shares = shares_of(scored)
-    pairs = scored.read("change_scores").to_pylist()
-    once = [row for row in pairs if row["wording"] == "undated"]
-    # Three players and the coach of Reed Town, whose query begins with its answer.
-    assert len(once) == shares["prefers_new"]["n_items"] == 4
-    assert len(pairs) == 5
-    assert shares["prefers_new"]["value"] == sum(row["preference_nats"] > 0 for row in once) / 4
-    assert shares["prefers_new_raw"]["value"] == sum(row["new_nats"] > row["old_nats"] for row in once) / 4
-
-
 def shares_of(store):
     """Aggregates over all changes of all windows and splits."""
     rows = store.read("prefers_new", split="all", pairs="all").to_pylist()

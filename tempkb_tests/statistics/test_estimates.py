@@ -123,23 +123,6 @@ def test_figures_are_those_that_inspect_ai_gave(name):
     assert_as_inspect(name, *INSPECT[name])
 
 
-@pytest.mark.parametrize("name", INSPECT)
-def test_figures_are_those_of_the_installed_inspect_ai(name):
-    std = pytest.importorskip(
-        "inspect_ai.scorer._metrics.std", reason="inspect_ai is no dependency: it brings 26 packages"
-    )
-    from inspect_ai.scorer import Score
-
-    values, clusters = of_name(name)
-    samples = [
-        std.SampleScore(score=Score(value=float(value)), sample_metadata={"cluster": cluster})
-        for value, cluster in zip(values, clusters, strict=True)
-    ]
-    ends, edges = std.ci(cluster="cluster")(samples), std.ci_wilson(cluster="cluster")(samples)
-    error = std.stderr(cluster="cluster")(samples)
-    assert_as_inspect(name, error, (ends["lower"], ends["upper"]), (edges["lower"], edges["upper"]))
-
-
 def of_name(name):
     values, clusters = fixed_data()
     above = {"share in the middle": 0.3, "share near the edge": 0.04}.get(name)

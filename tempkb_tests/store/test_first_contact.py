@@ -70,19 +70,10 @@ def of_sqlite(path):
         connection.execute("CREATE TABLE notes (n INTEGER)")
 
 
-@pytest.mark.parametrize(
-    ("there", "said"),
-    [
-        (a_text, "is not a DuckDB file, so tempkb did not write it and leaves it as it is"),
-        (of_sqlite, "is not a DuckDB file, so tempkb did not write it and leaves it as it is"),
-        (
-            lambda path: path.mkdir(parents=True),
-            "is not a DuckDB file, so tempkb did not write it and leaves it as it is",
-        ),
-    ],
-)
-def test_another_file_in_its_place_is_told_in_one_line_and_left_as_it_is(store, capsys, there, said):
+@pytest.mark.parametrize("there", [a_text, of_sqlite, lambda path: path.mkdir(parents=True)])
+def test_another_file_in_its_place_is_told_in_one_line_and_left_as_it_is(store, capsys, there):
     there(store.database.path)
+    said = "is not a DuckDB file, so tempkb did not write it and leaves it as it is"
     before = store.database.path.read_bytes() if store.database.path.is_file() else None
     with pytest.raises(DatabaseFileError, match=said) as refused:
         run_query("FROM stable_snapshots", None, None)

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+from functools import partial
 
 import pytest
 import zstandard
@@ -89,22 +90,20 @@ def test_a_damaged_line_is_counted_with_its_number(tmp_path):
     assert "claims" in tally.damaged[0][1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
-def test_a_cut_file_keeps_what_is_whole_and_says_where_it_breaks(tmp_path, pack, share):
+@pytest.mark.parametrize("pack", [gzip.compress, partial(bz2.compress, compresslevel=1)])
+def test_a_cut_file_keeps_what_is_whole_and_says_where_it_breaks(tmp_path, pack):
     import random
 
     chance = random.Random(1)
-    lines = [item(f"Q{n}", f"Item {chance.random()}", f"Page {chance.random()}") for n in range(1, 40_000)]
+    lines = [item(f"Q{n}", f"Item {chance.random()}", f"Page {chance.random()}") for n in range(1, 2_000)]
     plain = write_lines(tmp_path / "x.json", lines)
     data = pack(plain.read_bytes())
     path = tmp_path / "cut.json.gz"
-    path.write_bytes(data[: int(len(data) * share)])
+    path.write_bytes(data[: int(len(data) * 0.6)])
     entities, tally = read(path)
     numbers = [int(one.id[1:]) for one in entities]
     assert numbers == list(range(1, len(numbers) + 1))
-    assert len(numbers) < 39_999
+    assert 500 < len(numbers) < 1_999
     assert "the file ends in the middle of a stream" in tally.damage
     # At most the line in which it breaks off is damaged.
     assert tally.n_damaged <= 1

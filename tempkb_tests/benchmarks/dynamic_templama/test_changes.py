@@ -41,13 +41,6 @@ def changes(store, **equal):
 
 
 @pytest.mark.slow
-def test_a_successor_on_the_day_after_the_quarter(home):
-    store = home(players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]))
-    release_without_prompts(store, windows="2019-01-01..2020-01-01", changes="sets")
-    assert changes(store) == {"2019-07-01": {"Salt": ("updated", "replaced", ["Reed"])}}
-
-
-@pytest.mark.slow
 def test_one_of_two_leaves_which_the_released_rule_does_not_see(home):
     store = home(
         players(Ada=[("Q101", "2018-01-01", ""), ("Q102", "2019-02-01", "2019-08-15"), ("Q103", "2019-11-01", "")])

@@ -1,10 +1,8 @@
 """Prompts about facts: their texts by hand, answers that left, controls, ids that releases share."""
 
 import random
-from collections import Counter, defaultdict
-from datetime import date
+from collections import Counter
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -25,7 +23,6 @@ from tempkb.benchmarks.register import mark_built
 from tempkb.errors import DesignError
 from tempkb.prompts import Prompt
 from tempkb.store.drafts import Provenance
-from tempkb.windows import window_of
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, release
 from tempkb_tests.benchmarks.splitmix import splitmix
 from tempkb_tests.wikidata.items import item, read_home, said
@@ -456,74 +453,6 @@ def test_pairs_are_one_to_one_and_the_first_ones_first():
         ("s", "q", "a", "x"),
     ]
     assert one_to_one(candidates) == {("s", "p", "a"): "x", ("s", "q", "a"): "x"}
-
-
-def holds_in(spells, window):
-    """Does one of some spells, (first day, day after the last) in days since 1970, hold in a window?"""
-    first, end = ((day - date(1970, 1, 1)).days for day in (window.start, window.end))
-    return any((since is None or since < end) and (until is None or until > first) for since, until in spells)
-
-
-def test_the_prompts_of_the_demo_follow_from_its_queries_and_spells(read):
-    """Texts, previous objects, controls and dates of all prompts, in plain Python over whole tables."""
-    queries = {row["query_id"]: row for row in read("dynamic_templama_queries", release="demo-quarters").to_pylist()}
-    answers = {
-        (row["subject_id"], row["relation"], row["window_start"]): {
-            one["entity_id"]: one["label"] for one in row["answers"]
-        }
-        for row in queries.values()
-    }
-    starts = sorted({row["window_start"] for row in queries.values()})
-    before = dict(zip(starts[1:], starts, strict=False))
-    windows = {row["date"]: window_of(row["window_start"], "quarter") for row in queries.values()}
-    of_subject, spells, roles, bare = defaultdict(set), defaultdict(list), defaultdict(Counter), defaultdict(set)
-    kept = read("fact_spells", release="demo-quarters")
-    # Python's dates do not reach as far as those of the demo.
-    days = {name: kept[name].cast("int32") for name in ("valid_from", "valid_to")}
-    names = ("subject_id", "relation", "object_id", "object_label")
-    for row in pa.table({**{name: kept[name] for name in names}, **days}).to_pylist():
-        of_subject[row["subject_id"]] |= {row["object_id"], row["object_label"]}
-        ends = (row["valid_from"], row["valid_to"])
-        spells[row["subject_id"], row["relation"], row["object_id"]].append(ends)
-    rows = read("dynamic_templama_prompts", release="demo-quarters").to_pylist()
-    role_of = {(row["item_id"], row["target_id"]): row["role"] for row in rows if row["variant"] == "undated"}
-    for row in rows:
-        query_id, _, day = row["item_id"].partition("@")
-        asked, name, target = queries[query_id], row["target"], row["target_id"]
-        statement = asked["query"].replace("_X_", name)
-        told = f"{row['left_context']}{name}{row['right_context']}"
-        dated = f"quarter: {day or asked['date']} {statement}"
-        subject = asked["subject_id"]
-        if row["variant"] in ("undated", "dated", "dates"):
-            assert told == (statement if row["variant"] == "undated" else dated)
-        elif row["variant"] == "object_last":
-            assert asked["query"].startswith("_X_")
-            assert row["left_context"].strip()
-        else:
-            # Without the subject, all queries of a wording are alike.
-            bare[row["variant"], asked["relation"], asked["template_no"]].add(
-                (row["left_context"], row["right_context"])
-            )
-        here = (subject, asked["relation"], row["window_start"])
-        if row["role"] == "previous" and row["window_start"] in before:
-            assert target in answers[*here[:2], before[row["window_start"]]]
-            assert target not in answers[here]
-            assert name not in answers[here].values()
-        elif row["role"] == "control":
-            assert not {target, name} & of_subject[subject]
-            roles[row["item_id"], row["variant"]][role_of[row["item_id"], row["stands_for_id"]]] += 1
-        elif row["role"] == "wrong_date":
-            assert not holds_in(spells[subject, asked["relation"], target], windows[day])
-    assert all(len(contexts) == 1 for contexts in bare.values())
-    assert all(counted["current"] == counted["previous"] == counted.total() / 2 for counted in roles.values())
-    right = Counter(
-        (row["item_id"].partition("@")[0], row["target_id"])
-        for row in rows
-        if "@" in row["item_id"] and row["role"] == "current"
-    )
-    assert set(right.values()) == {1}
-    assert len({row["prompt_id"] for row in rows}) == len({text(row) for row in rows})
-    assert {row["role"] for row in rows} == {"current", "previous", "control", "wrong_date"}
 
 
 def test_an_answer_that_is_not_asked_is_noticed(home):

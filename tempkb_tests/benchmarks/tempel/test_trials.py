@@ -23,7 +23,7 @@ def history_home(tmp_path_factory):
 def test_presets_give_equal_cells_or_are_refused_whole(history_home, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(history_home))
     low = {"min_nr_inlinks": "2", "min_men_prior_rank": "1", "max_men_prior": "1.0"}
-    # Three and six cuts; `make real` tries many more.
+    # Three and six cuts.
     tried = [("tempkb", 3, {}), ("small", 6, {}), ("paper", 6, low), ("tempkb", 3, low)]
     told = [(preset, n, trial(preset, CUTS[-n:], 13 + at, **changes)) for at, (preset, n, changes) in enumerate(tried)]
     for preset, n, said in told:

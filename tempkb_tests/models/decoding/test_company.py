@@ -14,10 +14,11 @@ from tempkb_tests.models.decoding.talking import QUESTIONS, talking_t5
 from tempkb_tests.models.test_batching import Calls, own_model
 from tempkb_tests.models.tiny import tiny
 
+# Of each family; all other models are asked in small batches by the definitions.
 ASKED = [
-    *[(name, way) for name in ("roberta", "bert_uncased") for way in WAYS["masked"]],
+    *[("roberta", way) for way in WAYS["masked"]],
     *[("t5", way) for way in WAYS["seq2seq"]],
-    *[(name, "greedy") for name in ("bart", "gpt2", "gpt_neo", "gpt_neox", "llama")],
+    *[(name, "greedy") for name in ("bart", "gpt2", "llama")],
 ]
 
 
@@ -44,8 +45,8 @@ def test_answers_do_not_depend_on_the_company(name, way):
     alone = [Decoder(model, way).answer([question])[0] for question in questions]
     require_alike(together, small)
     require_alike(together, alone)
-    assert together == Decoder(model, way).answer(questions), "the same again has the same bytes"
-    assert together == list(Decoder(model, way).stream(iter(questions), shard=len(questions)))
+    again = list(Decoder(model, way).stream(iter(questions), shard=len(questions)))
+    assert together == again, "the same again has the same bytes"
     assert sum(answers[0].log_prob_nats is not None for answers in together) >= len(questions) - 3
 
 
@@ -64,9 +65,7 @@ def test_fixed_shapes_give_equal_bytes_in_any_company(name, way):
     talking_t5.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("name", "way"), [("roberta", "beam10"), ("t5", "recall_beam10"), ("t5", "greedy"), ("gpt2", "greedy")]
-)
+@pytest.mark.parametrize(("name", "way"), [("roberta", "greedy"), ("t5", "recall_beam10"), ("gpt2", "greedy")])
 def test_when_memory_runs_out_smaller_batches_go_on(name, way):
     model = model_of(name)
     questions = [*QUESTIONS, *(Question("The capital of France is ", f" {number}.") for number in range(12))]
