@@ -5,6 +5,7 @@ What stands there can be told again from the lake, so a folder that Dagster cann
 
 import contextlib
 import json
+import math
 import os
 import signal
 import socket
@@ -18,7 +19,7 @@ from typing import Any
 from tempkb.errors import TempkbError
 from tempkb.settings import Home, load_home
 from tempkb.store.files import replace_whole
-from tempkb.store.locks import Patience, is_alive, locked, try_lock
+from tempkb.store.locks import Patience, is_at_work, locked, name_of_run, try_lock
 from tempkb.store.owned import own
 
 _DAGSTER_YAML = """\
@@ -51,14 +52,11 @@ concurrency:
     max_concurrent_runs: 1
 """
 
-GOING_ON = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
-"""Dagster's names of the statuses of runs that wait or are under way."""
-
 # The files of Dagster's three storages. It stamps each with the revision of its schema once all tables are made.
 _STORAGES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 # Making the storage takes a second or two; a holder that keeps the lock for so many seconds is stopped or hangs.
 _MAKING = 120.0
-# Seconds in which a run that Dagster calls started surely has its mark.
+# Seconds in which a run that Dagster calls started surely holds its lock.
 _BEGINNING = 60.0
 _KILLED = "The process of this run was killed, or the machine stopped. What it had finished is kept."
 
@@ -93,27 +91,25 @@ def end_dead_runs(instance: Any, home: Home) -> None:
     Unless the process died alone, nobody else does: to Dagster such a run goes on for ever, and all that is queued
     waits for it.
     """
-    dead = {one.dagster_run.run_id for one in runs_going_on(instance) if _is_dead(home.marks, one)}
-    # Asked again, since a run that has just ended has no living process either.
-    for one in runs_going_on(instance) if dead else ():
-        if one.dagster_run.run_id in dead:
-            instance.report_run_failed(one.dagster_run, _KILLED)
-    for path in home.marks.glob("[!.]*"):
-        is_alive(home.marks, path.name)
-
-
-def _is_dead(marks: Path, record: Any) -> bool:
-    """Is the mark of a run nobody's? One without a mark still waits, or has perhaps just begun."""
-    run_id = record.dagster_run.run_id
-    has_begun = bool(record.start_time) and time.time() - record.start_time > _BEGINNING
-    return (has_begun or (marks / run_id).exists()) and not is_alive(marks, run_id)
-
-
-def runs_going_on(instance: Any) -> Any:
-    """Return the records of the runs that wait or are under way."""
     import dagster as dg
 
-    return instance.get_run_records(dg.RunsFilter(statuses=[dg.DagsterRunStatus(status) for status in GOING_ON]))
+    # Listed first, so that each is of a run that had begun by then.
+    locks = {path.name: path for path in home.working.glob(name_of_run("*"))}
+    begun = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
+    dead = {name_of_run(one.dagster_run.run_id) for one in instance.get_run_records(begun) if _is_dead(home, one)}
+    # Asked again, since a run that has just ended has no living process either.
+    still = {name_of_run(run.run_id): run for run in instance.get_runs(begun)}
+    for name in dead & still.keys():
+        instance.report_run_failed(still.pop(name), _KILLED)
+    for name in locks.keys() - still.keys():
+        locks[name].unlink(missing_ok=True)
+
+
+def _is_dead(home: Home, record: Any) -> bool:
+    """Is the lock of a run nobody's? One without a lock has perhaps just begun."""
+    name = name_of_run(record.dagster_run.run_id)
+    has_begun = (home.working / name).exists() or time.time() - (record.start_time or math.inf) > _BEGINNING
+    return has_begun and not is_at_work(home.working, name)
 
 
 def prepare_dagster(home: Home) -> None:

@@ -16,7 +16,7 @@ from tempkb.engine.tasks import works_on
 from tempkb.errors import SettingsError, SourceError
 from tempkb.partitions import CHAINED
 from tempkb.settings import load_home
-from tempkb.store.locks import at_work, bear_mark
+from tempkb.store.locks import at_work, name_of_run
 from tempkb.store.tables import Family
 from tempkb.windows import Granularity, windows_until
 from tempkb_tests.conftest import run_tempkb
@@ -218,12 +218,12 @@ def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, au
         dagster_run=result.dagster_run,
         dagster_event=result.get_run_failure_event(),
     ).for_run_failure()
-    automation.failed_runs(context)
+    automation.failed_runs(context, open_store())
     told = json.loads(heard.read_text())
     assert (told["job"], told["partition"], told["message"]) == ("broken", "x-20240101", "dump x: its sum is wrong")
     monkeypatch.setenv("TEMPKB_FAILURE_HOOK", "/nowhere/to/be/found")
     with pytest.raises(SettingsError, match="failure_hook: '/nowhere/to/be/found' could not be run"):
-        automation.failed_runs(context)
+        automation.failed_runs(context, open_store())
 
 
 KILLED = "Run execution process for x was terminated by signal 9 (SIGKILL). This usually indicates that"
@@ -483,9 +483,8 @@ def test_a_dead_run_keeps_nobody_waiting_from_the_next_tick_on(registered, autom
     window = {"dagster/asset_partition_range_start": "2021-01-01", "dagster/asset_partition_range_end": "2023-10-01"}
     run = dg.DagsterRun(automation.WINDOWS_JOB, status=dg.DagsterRunStatus.STARTED, tags=window)
     instance.run_storage.add_run(run)
-    mark = bear_mark(store.home.marks, run.run_id)
-    assert asked(tick(automation, instance, store)) == [("read_wikidata", WIKIDATA)]
-    os.close(mark)
+    with at_work(store.home.working, [name_of_run(run.run_id)]):
+        assert asked(tick(automation, instance, store)) == [("read_wikidata", WIKIDATA)]
     assert ("build_windows", "2021-01-01..2023-10-01") in asked(tick(automation, instance, store))
     assert instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.FAILURE
 

@@ -291,7 +291,7 @@ def test_a_dump_is_read_again_only_if_that_is_asked_for(home_folder, tmp_path, m
 
     def noting(family, *asked, **words):
         ran.append(family.value)
-        run_of(family, *asked, **words)
+        return run_of(family, *asked, **words)
 
     monkeypatch.setattr(building, "run_of", noting)
 

@@ -16,6 +16,8 @@ from tempkb.windows import Window, windows_until
 
 OF_WINDOW = frozenset(table.name for step in BY_WINDOW for table in step.makes)
 """Tables of a window that follow from texts and snapshot."""
+FOLLOWING = OF_WINDOW | {PAGE_TEXTS.name, PAGE_LINKS.name}
+"""All that follows from texts and snapshots, for which no dump is read."""
 _OF_QUARTER = frozenset({PAGE_WIKITEXTS.name, PAGE_TEXTS.name, PAGE_LINKS.name})
 
 
@@ -25,10 +27,9 @@ def missing_windows(store: Store, until: date) -> list[Window]:
     These are the ones that no dump was read for, and the ones of which texts, or tables of their dump, were lost to
     damage. What only rests on tables that stand is none of them: that needs no dump.
     """
-    settings = store.home.settings
-    every, seen = windows_until(settings.first_window, until, settings.granularity), look(store)
-    read = (REVISION_LOG.name, STABLE_SNAPSHOTS.name)
-    return [window for window in every if not all(seen.is_current(name, window.key) for name in read)]
+    settings, seen = store.home.settings, look(store)
+    every = windows_until(settings.first_window, until, settings.granularity)
+    return [window for window in every if not is_built(seen, window, [STABLE_SNAPSHOTS.name])]
 
 
 def stale_windows(store: Store) -> list[Window]:
