@@ -30,7 +30,7 @@ from tempkb.models.known import known_models
 from tempkb.models.tables import MODELS, READY
 from tempkb.partitions import CHAINED, DUMPS
 from tempkb.planning.built import FOLLOWING, stale_windows
-from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, unregistered
+from tempkb.planning.due import Due, is_ready, look_out, retirable, unregistered
 from tempkb.reporter import report
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -333,7 +333,7 @@ def _due(store: Store, day: date) -> tuple[list[Due], str]:
         return outlook.due, " ".join([said, *(f"Not taken: {line}." for line in outlook.passed)])
     except SourceError as error:
         # What is in the home can be built although the mirror is down.
-        return due_dumps(store, day, from_mirror=False), f"The mirror cannot be asked: {error}"
+        return look_out(store, day, from_mirror=False).due, f"The mirror cannot be asked: {error}"
 
 
 def _vanished(store: Store, instance: dg.DagsterInstance, due: Sequence[Due]) -> list[str]:

@@ -4,7 +4,6 @@ What stands there can be told again from the lake, so a folder that Dagster cann
 """
 
 import contextlib
-import json
 import math
 import os
 import signal
@@ -22,21 +21,8 @@ from tempkb.store.files import replace_whole
 from tempkb.store.locks import Patience, is_at_work, locked, name_of_run, try_lock
 from tempkb.store.owned import own
 
-_DAGSTER_YAML = """\
+DAGSTER_YAML = """\
 # Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
-storage:
-  sqlite:
-    base_dir: {home}
-local_artifact_storage:
-  module: dagster._core.storage.root
-  class: LocalArtifactStorage
-  config:
-    base_dir: {home}
-compute_logs:
-  module: dagster._core.storage.local_compute_log_manager
-  class: LocalComputeLogManager
-  config:
-    base_dir: {compute_logs}
 telemetry:
   enabled: false
 nux:
@@ -51,6 +37,7 @@ concurrency:
   runs:
     max_concurrent_runs: 1
 """
+"""What a home's Dagster is told; its files lie in its folder anyway."""
 
 # The files of Dagster's three storages. It stamps each with the revision of its schema once all tables are made.
 _STORAGES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
@@ -131,7 +118,7 @@ def prepare_dagster(home: Home) -> None:
     os.environ["XDG_CACHE_HOME"] = str(cache)
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        _write(home.dagster / "dagster.yaml", settings_for(home.dagster))
+        replace_whole(home.dagster / "dagster.yaml", DAGSTER_YAML.encode())
     except OSError as error:
         raise _refused(home, error) from error
 
@@ -177,12 +164,6 @@ def _require_free(home: Home, port: int) -> None:
         raise TempkbError(f"home {home.path}: its UI is open already; use that one, or end it (Ctrl-C) first")
 
 
-def settings_for(folder: Path | str) -> str:
-    """Return the text of `dagster.yaml` for a Dagster folder; JSON's quotes are YAML's, whatever the path holds."""
-    logs = json.dumps(f"{folder}/compute_logs", ensure_ascii=False)
-    return _DAGSTER_YAML.format(home=json.dumps(str(folder), ensure_ascii=False), compute_logs=logs)
-
-
 def flaw_of(path: Path) -> str:
     """Return what is wrong with one of Dagster's SQLite files; empty if it is whole."""
     if not path.exists():
@@ -215,12 +196,6 @@ def _set_aside_broken(home: Home) -> None:
         f"tempkb: Dagster's storage was broken: {what}. It is made anew and told again what is built; the tables of "
         f"the home are as they were. The broken one, with the log of earlier runs, lies in {aside}\n"
     )
-
-
-def _write(path: Path, said: str) -> None:
-    """Write a file completely or not at all, unless it has this content already."""
-    if not path.is_file() or path.read_text("utf-8") != said:
-        replace_whole(path, said.encode())
 
 
 def _refused(home: Home, error: Exception) -> TempkbError:

@@ -484,7 +484,9 @@ def test_a_dead_run_keeps_nobody_waiting_from_the_next_tick_on(registered, autom
     run = dg.DagsterRun(automation.WINDOWS_JOB, status=dg.DagsterRunStatus.STARTED, tags=window)
     instance.run_storage.add_run(run)
     with at_work(store.home.working, [name_of_run(run.run_id)]):
+        automation.tell_what_stands(dg.build_sensor_context(instance=instance), store)
         assert asked(tick(automation, instance, store)) == [("read_wikidata", WIKIDATA)]
+    automation.tell_what_stands(dg.build_sensor_context(instance=instance), store)
     assert ("build_windows", "2021-01-01..2023-10-01") in asked(tick(automation, instance, store))
     assert instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.FAILURE
 

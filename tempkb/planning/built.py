@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.steps import STEPS as DUMPS_STEPS
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.engine.steps import Look
 from tempkb.mentions.steps import BY_WINDOW, look
@@ -60,10 +61,9 @@ def is_registered(store: Store, dump: Dump) -> bool:
 
     The run that registers it may have been killed between any two of these.
     """
-    files, pages, names = (store.lake.current(one.name, dump.dump_id) for one in (DUMP_FILES, PAGES, NAMESPACES))
-    if files is None or (dump.history and names is None):
-        return False
-    if dump.table("page") and (pages is None or not pages.fits(PAGES)):
+    needed = [DUMP_FILES, *([NAMESPACES] if dump.history else ()), *([PAGES] if dump.table("page") else ())]
+    seen = Look(store, DUMPS_STEPS)
+    if not all(seen.is_current(table.name, dump.dump_id) for table in needed):
         return False
     written = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
     return {row["file_name"]: row["size_bytes"] for row in written} == {

@@ -157,16 +157,15 @@ def _tell(said: str) -> None:
 
 def _rounds(work: Callable[[], Summary], store: Store, found: dict[str, Fault]) -> Summary:
     while True:
-        summary, error = Summary(), None
         try:
-            summary = work()
+            summary, error = work(), None
         except StoredDamageError as met:
             # Met while it was worked out what there is to do.
-            error = met
+            summary, error = Summary(failures=[str(met)]), met
         more = {str(fault): fault for fault in store.faults()}
         is_new = not more.keys() <= found.keys()
         found |= more
-        if is_new and (error or summary.failures):
+        if is_new and summary.failures:
             continue
         if error:
             raise error
