@@ -4,6 +4,7 @@ The web UI and the sensors run the same tasks, as jobs.
 """
 
 from collections.abc import Sequence, Set
+from typing import Any
 
 from tempkb.api import open_store
 from tempkb.dumps.catalogue import Dump, find_dumps, remember
@@ -23,7 +24,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
 from tempkb.wikidata.steps import bring_late_edits, is_read
-from tempkb.windows import Window, stretches
+from tempkb.windows import Window
 from tempkb.wording import counted
 
 
@@ -63,7 +64,8 @@ def _run(work: Work, unread: Sequence[Window], used: Sequence[Dump], summary: Su
     if summary.failures:
         _forget(new)
         return
-    read = _read_histories(work, unread, summary)
+    how = {"dump_id": work.named.dump_id if work.named else "", "rebuild": work.request.rebuild}
+    read = _of_windows(unread, summary, work.tables & OF_HISTORY, **how)
     if summary.is_held:
         # The rest is the other program's as well, and so are the files that were named.
         raise LockTimeoutError(summary.failures[-1])
@@ -73,7 +75,7 @@ def _run(work: Work, unread: Sequence[Window], used: Sequence[Dump], summary: Su
     else:
         _read_wikidata(work.entities, work, summary)
     linked = _link_items(work, summary)
-    _make_following(work, {*work.windows} - {*unread} | read, linked, summary)
+    _make_following(work, [*(one for one in work.windows if one not in unread), *read], linked, summary)
     if is_history_bad:
         _forget(new)
 
@@ -96,23 +98,19 @@ def _kept(store: Store, work: Work, unread: Sequence[Window]) -> list[str]:
     ]
 
 
-def _read_histories(work: Work, unread: Sequence[Window], summary: Summary) -> set[Window]:
-    """Read the histories of some windows; return those of which that has succeeded."""
-    named, tables = work.named.dump_id if work.named else "", work.tables & OF_HISTORY
-    how, read = {"dump_id": named, "rebuild": work.request.rebuild}, set[str]()
-    for stretch in stretches(unread):
-        read |= {*run_of(Family.WINDOW, [one.key for one in stretch], summary, tables, **how)}
-    return {one for one in unread if one.key in read}
+def _of_windows(windows: Sequence[Window], summary: Summary, tables: Set[str], **how: Any) -> list[Window]:
+    """Make tables of some windows, each of what it is read from once for all; return the windows that have all."""
+    made = run_of(Family.WINDOW, [one.key for one in windows], summary, tables, **how) if windows else ()
+    return [one for one in windows if one.key in made]
 
 
-def _make_following(work: Work, windows: Set[Window], linked: Sequence[Window], summary: Summary) -> None:
+def _make_following(work: Work, windows: Sequence[Window], linked: Sequence[Window], summary: Summary) -> None:
     """Make what follows from texts and snapshots: of some windows, and of those with new items what followed before."""
-    store, wanted = open_store(), sorted(work.tables & FOLLOWING)
-    seen, behind = look(store), set[Window]()
+    store, wanted = open_store(), work.tables & FOLLOWING
     if wanted:
-        behind = {one for one in windows if not is_built(seen, one, wanted)} | {*linked} & {*stale_windows(store)}
-    for stretch in stretches(sorted(behind)):
-        run_of(Family.WINDOW, [one.key for one in stretch], summary, wanted)
+        seen = look(store)
+        behind = {one for one in windows if not is_built(seen, one, sorted(wanted))}
+        _of_windows(sorted(behind | {*linked} & {*stale_windows(store)}), summary, wanted)
 
 
 def _is_known(store: Store, dump: Dump) -> bool:
@@ -185,8 +183,7 @@ def _withdraw(dump: Dump) -> None:
 def _link_items(work: Work, summary: Summary) -> list[Window]:
     """Give windows that stand the Wikidata items that are known by now; return those that have got some."""
     unlinked = unlinked_windows(open_store()) if STABLE_SNAPSHOTS.name in work.tables else []
-    for stretch in stretches(unlinked):
-        run_of(Family.WINDOW, [one.key for one in stretch], summary, [STABLE_SNAPSHOTS.name], only_items=True)
+    _of_windows(unlinked, summary, {STABLE_SNAPSHOTS.name}, only_items=True)
     left = unlinked_windows(open_store()) if unlinked else []
     linked = [window for window in unlinked if window not in left]
     if linked:
