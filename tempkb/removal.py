@@ -192,16 +192,6 @@ def remove(store: Store, removal: Removal) -> int:
     for dump in removal.dumps:
         folders_of(store.home.dumps, dump)
     is_full = shutil.disk_usage(store.home.path).free < _LITTLE
-    freed = _remove(store, removal)
-    if is_full:
-        # DuckDB cannot be changed before there is room.
-        store.collect_garbage(frozen_versions(store))
-    else:
-        store.publish()
-    return freed
-
-
-def _remove(store: Store, removal: Removal) -> int:
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(store.lake.resumable(name)) for name in removal.drafts]
         for drafts in held:
@@ -220,6 +210,11 @@ def _remove(store: Store, removal: Removal) -> int:
     freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)
     # Also what an interrupted removal has left.
     empty_bin(store.home.dumps)
+    if is_full:
+        # DuckDB cannot be changed before there is room.
+        store.collect_garbage(frozen_versions(store))
+    else:
+        store.publish()
     return freed
 
 
