@@ -104,8 +104,7 @@ _CRON = {
 }
 _GOING_ON = [dg.DagsterRunStatus(status) for status in ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")]
 
-AGE_CHECK, AGE_SENSOR = "newest_window_is_recent", "age_of_windows"
-REPORTER = "what_stands"
+AGE_CHECK = "newest_window_is_recent"
 # Days: a window's length and a month for the dump and the build.
 _LATE = {Granularity.WEEK: 14, Granularity.MONTH: 60, Granularity.QUARTER: 122, Granularity.YEAR: 395}
 # Dagster wants a day on which a table is red as well. A dump that nobody fetched is no failure, so it is far away.
@@ -220,13 +219,13 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
             tell_age,
             f"Tells the check {AGE_CHECK} once a day how old the newest window is. Asks for no run.",
             3600,
-            name=AGE_SENSOR,
+            name="age_of_windows",
             default_status=on,
         ),
         sensor(
             tell_what_stands,
             "Shows here what commands have made, changed or removed. Ends dead runs. Asks for no run.",
-            name=REPORTER,
+            name="what_stands",
             default_status=on,
         ),
         # Scoring may take days of a GPU, so that a person switches it on; the setting `automation` does not.

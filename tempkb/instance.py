@@ -100,22 +100,18 @@ def _is_dead(home: Home, record: Any) -> bool:
 
 
 def prepare_dagster(home: Home) -> None:
-    """Make Dagster's folder in the home, and point Dagster and the caches of libraries there.
+    """Make Dagster's folder in the home, and point Dagster and the cache of its pictures there.
 
     Raises:
         TempkbError: the folder cannot be made.
     """
-    cache = home.dagster / "cache"
+    cache = home.dagster / "cache" / "matplotlib"
     for place in (home.dagster, *(home.dagster.iterdir() if home.dagster.is_dir() else ())):
         own(home.path, place)
-    # Hugging Face's cache, with gigabytes of models, stays the user's own.
-    user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    os.environ.setdefault("HF_HOME", str(Path(user_cache) / "huggingface"))
     os.environ["DAGSTER_HOME"] = str(home.dagster)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
     os.environ["TEMPKB_HOME"] = str(home.path)
-    os.environ["MPLCONFIGDIR"] = str(cache / "matplotlib")
-    os.environ["XDG_CACHE_HOME"] = str(cache)
+    os.environ["MPLCONFIGDIR"] = str(cache)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         replace_whole(home.dagster / "dagster.yaml", DAGSTER_YAML.encode())
