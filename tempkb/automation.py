@@ -308,19 +308,17 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
 
 def _wanted(store: Store, due: Sequence[Due]) -> list[dg.RunRequest]:
     """Return the requests of all that is due, whether or not it was asked for."""
-    day = now().date()
-    arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
-    asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
+    asked = _registrations(store, [one for one in due if one.offer])
     # Items go first: what follows from them would be made anew by them.
     unlinked = unlinked_windows(store)
     stale = [window for window in stale_windows(store) if window not in unlinked]
-    asked += [_of_windows(stretch, day, "mentions", FOLLOWING) for stretch in stretches(stale)]
-    asked += [_of_windows(one, day, "items", [STABLE_SNAPSHOTS.name], "only_items") for one in stretches(unlinked)]
+    asked += [_of_windows(stretch, "mentions", FOLLOWING) for stretch in stretches(stale)]
+    asked += [_of_windows(one, "items", [STABLE_SNAPSHOTS.name], "only_items") for one in stretches(unlinked)]
     for one in (one for one in due if is_ready(store, one)):
         what = f"of {one.dump.dump_id}"
-        asked += [_of_windows(stretch, day, what, option="only_listed") for stretch in stretches(one.windows)]
+        asked += [_of_windows(stretch, what, option="only_listed") for stretch in stretches(one.windows)]
         if one.dump.entities:
-            asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id, day))
+            asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id))
     return asked
 
 
@@ -342,17 +340,21 @@ def _vanished(store: Store, instance: dg.DagsterInstance, due: Sequence[Due]) ->
     return sorted(asked - {dump.dump_id for dump in find_dumps(store.home.dumps)}) if asked else []
 
 
-def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:
-    asked = f"{job} {key} {day}"
+def _registrations(store: Store, due: Sequence[Due]) -> list[dg.RunRequest]:
+    """Return requests to register dumps that are needed, and all that are here and are not registered."""
+    dumps = [*unregistered(store), *(one.dump for one in due)]
+    return [_of_partition(DUMPS_JOB, dump_id) for dump_id in dict.fromkeys(dump.dump_id for dump in dumps)]
+
+
+def _of_partition(job: str, key: str) -> dg.RunRequest:
+    asked = f"{job} {key} {now().date()}"
     return dg.RunRequest(asked, job_name=job, partition_key=key, tags={CHAINED: "yes", _ASKED: asked})
 
 
-def _of_windows(
-    stretch: Sequence[Window], day: date, what: str, tables: Iterable[str] = (), option: str = ""
-) -> dg.RunRequest:
+def _of_windows(stretch: Sequence[Window], what: str, tables: Iterable[str] = (), option: str = "") -> dg.RunRequest:
     """Return a request to do something with windows: with some of their tables, by an option of `revisions`."""
     first, last = stretch[0].key, stretch[-1].key
-    asked = f"{WINDOWS_JOB} {first}..{last} {what} {day}"
+    asked = f"{WINDOWS_JOB} {first}..{last} {what} {now().date()}"
     return dg.RunRequest(
         asked,
         job_name=WINDOWS_JOB,
@@ -436,10 +438,8 @@ def tell_what_stands(context: dg.SensorEvaluationContext, store: Store) -> dg.Se
 
 def after_windows_end(context: dg.ScheduleEvaluationContext, store: Store) -> list[dg.RunRequest] | dg.SkipReason:
     """Register each dump that is needed; one that is registered already is only checked, and the next runs follow."""
-    day = now().date()
-    due, said = _due(store, day)
-    dumps = [one.dump.dump_id for one in due] + [dump.dump_id for dump in unregistered(store)]
-    asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(dumps)]
+    due, said = _due(store, now().date())
+    asked = _registrations(store, due)
     waiting = [one for one in asked if not _is_going_on(store, context.instance, one)]
     if not waiting:
         return dg.SkipReason("Under way already." if asked else said)

@@ -105,12 +105,12 @@ def look_out(
 
 def is_ready(store: Store, due: Due) -> bool:
     """Is a dump here and written down, and so are the SQL tables that go with it?"""
-    if due.offer is not None or not is_registered(store, due.dump):
+    if due.offer is not None:
         return False
     # As the run will choose: what lies there without its publisher's list is not taken.
     listed = [dump for dump in find_dumps(store.home.dumps) if dump.is_listed and not dump.is_named]
     beside = tables_dump(listed, due.dump) if due.windows else None
-    return beside is None or beside.dump_id == due.dump.dump_id or is_registered(store, beside)
+    return all(is_registered(store, one) for one in {due.dump, beside or due.dump})
 
 
 def unregistered(store: Store) -> list[Dump]:

@@ -51,6 +51,7 @@ def _build(work: Work) -> Summary:
     unread = windows_to_read(store, work.request, work.windows, work.tables)
     _run(work, unread, _used(store, work, unread), summary)
     if work.tables_of(Family.ENTITIES):
+        # Also where a dump was withdrawn: to those after it, it may have been the first that reached a window.
         bring_late_edits(open_store(), lambda _line: None)
     summary.notes += _kept(store, work, unread)
     return summary
@@ -124,7 +125,7 @@ def _forget(dumps: Sequence[Dump]) -> None:
     used = {setting_of(version, "dump_id") for version in windows}
     for dump in dumps:
         if dump.dump_id not in used:
-            remove(store, of_dump(store, dump.dump_id, force=True))
+            _withdraw(dump)
 
 
 def _read_wikidata(dumps: Sequence[Dump], work: Work, summary: Summary) -> None:
@@ -143,21 +144,18 @@ def _read_named(dump: Dump, work: Work, summary: Summary) -> None:
     If it cannot be read, nothing of it is remembered, and what was read before stays.
     """
     root = load_home().dumps
-    others = [one for one in find_dumps(root) if one.is_named and one.entities]
-    before = next((one for one in others if one.dump_id == dump.dump_id), None)
-    described = open_store().lake.current(DUMP_FILES.name, dump.dump_id)
-    is_in_folder = any(one.dump_id == dump.dump_id and not one.is_named for one in find_dumps(root))
+    there = find_dumps(root)
+    named = {one.dump_id: one for one in there if one.is_named and one.entities}
+    before, described = named.pop(dump.dump_id, None), open_store().lake.current(DUMP_FILES.name, dump.dump_id)
+    is_in_folder = any(one.dump_id == dump.dump_id and not one.is_named for one in there)
     remember(root, dump)
     _read_wikidata([dump], work, summary)
     if not work.tables_of(Family.ENTITIES):
         return
     if is_read(open_store(), dump):
         same = {file.sha256 for file in dump.entities}
-        for other in others:
-            if (
-                other.dump_id != dump.dump_id
-                and {file.sha256 for file in other.entities if file.path.is_file()} == same
-            ):
+        for other in named.values():
+            if {file.sha256 for file in other.entities if file.path.is_file()} == same:
                 _withdraw(other)
                 summary.notes.append(f"{other.dump_id}, the same files as of {other.date}, was withdrawn")
     elif before is not None:
@@ -173,11 +171,9 @@ def _read_named(dump: Dump, work: Work, summary: Summary) -> None:
 
 
 def _withdraw(dump: Dump) -> None:
-    """Take a named dump of entities, and what was read of it, out of the home; its files stay."""
+    """Take a named dump, and what was read of it, out of the home; its files stay."""
     store = open_store()
     remove(store, of_dump(store, dump.dump_id, force=True))
-    # To those after it, it may have been the first that reached a window.
-    bring_late_edits(store, lambda _line: None)
 
 
 def _link_items(work: Work, summary: Summary) -> list[Window]:
