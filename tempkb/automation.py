@@ -47,7 +47,8 @@ from tempkb.windows import Granularity, Window, stretches, windows_until
 from tempkb.wording import counted
 
 DUMPS_JOB, WINDOWS_JOB, WIKIDATA_JOB, RETIRE_JOB = "register_dump", "build_windows", "read_wikidata", "retire_dumps"
-MODELS_JOB, RESULTS_JOB = "score_models", "compare_models"
+MODELS_JOB, GENERATIONS_JOB = "score_models", "generate_answers"
+LINKERS_JOB, RESULTS_JOB = "link_mentions", "compare_models"
 # The jobs of tables but those of releases, by their family.
 _JOBS = {
     Family.DUMP: (DUMPS_JOB, "Write down the files of a dump, and the pages its SQL tables know."),
@@ -62,7 +63,7 @@ _JOBS = {
         "Read the checkpoint of a language model, bind its name to the files, and score the prompts of releases.",
     ),
     Family.LINKER: (
-        "link_mentions",
+        LINKERS_JOB,
         "Train a linker on a snapshot of TempEL, encode entities, and link the mentions of releases.",
     ),
     Family.RESULT: (
@@ -161,7 +162,7 @@ def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
         _job(name, [(table.name,) for table in tables if table.family is family and table.name != apart], description)
         for family, (name, description) in _JOBS.items()
     ]
-    made.append(_job("generate_answers", [(apart,)], "Let a language model answer the questions of releases."))
+    made.append(_job(GENERATIONS_JOB, [(apart,)], "Let a language model answer the questions of releases."))
     for one in benchmarks:
         keys = [one.key_of(table) for table in one.tables]
         made.append(_job(one.job, keys, f"Build a release of {one.title}, or what it lacks."))
