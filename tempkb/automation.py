@@ -7,8 +7,9 @@ no longer needed are removed.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -24,31 +25,19 @@ from tempkb.engine.tasks import works_on
 from tempkb.errors import SourceError, TempkbError
 from tempkb.failures import call_hook, innermost
 from tempkb.generations.tables import GENERATIONS
-from tempkb.instance import GOING_ON, end_dead_runs
-from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
+from tempkb.instance import end_dead_runs
 from tempkb.models.known import known_models
 from tempkb.models.tables import MODELS, READY
 from tempkb.partitions import CHAINED, DUMPS
-from tempkb.planning.built import OF_WINDOW, stale_windows
-from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, unregistered
-from tempkb.planning.jobs import (
-    DUMPS_JOB,
-    GENERATIONS_JOB,
-    LINKERS_JOB,
-    MODELS_JOB,
-    ONLY_ITEMS,
-    RESULTS_JOB,
-    RETIRE_JOB,
-    WIKIDATA_JOB,
-    WINDOWS_JOB,
-)
+from tempkb.planning.built import FOLLOWING, stale_windows
+from tempkb.planning.due import Due, is_ready, look_out, retirable, unregistered
 from tempkb.reporter import report
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
 from tempkb.scores.selecting import prompts_mark
 from tempkb.scores.tables import PROMPT_SCORES
-from tempkb.settings import Settings, load_home
+from tempkb.settings import Settings
 from tempkb.store.files import replace_whole
 from tempkb.store.locks import is_at_work
 from tempkb.store.promises import Promise, Verdict
@@ -56,6 +45,33 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.windows import Granularity, Window, stretches, windows_until
 from tempkb.wording import counted
+
+DUMPS_JOB, WINDOWS_JOB, WIKIDATA_JOB, RETIRE_JOB = "register_dump", "build_windows", "read_wikidata", "retire_dumps"
+MODELS_JOB, GENERATIONS_JOB = "score_models", "generate_answers"
+LINKERS_JOB, RESULTS_JOB = "link_mentions", "compare_models"
+# The jobs of tables but those of releases, by their family.
+_JOBS = {
+    Family.DUMP: (DUMPS_JOB, "Write down the files of a dump, and the pages its SQL tables know."),
+    Family.WINDOW: (
+        WINDOWS_JOB,
+        "Read the histories that serve a range of windows, each once; write what stood at each cut, and who is "
+        "mentioned where.",
+    ),
+    Family.ENTITIES: (WIKIDATA_JOB, "Read a dump of Wikidata's entities, once; write what was true when."),
+    Family.MODEL: (
+        MODELS_JOB,
+        "Read the checkpoint of a language model, bind its name to the files, and score the prompts of releases.",
+    ),
+    Family.LINKER: (
+        LINKERS_JOB,
+        "Train a linker on a snapshot of TempEL, encode entities, and link the mentions of releases.",
+    ),
+    Family.RESULT: (
+        RESULTS_JOB,
+        "Compare the scores of all models: what each knows of the last window, and what linkers show of time.",
+    ),
+}
+_FAMILIES = {name: family for family, (name, _) in _JOBS.items()}
 
 _ASKED = ".dagster/tempkb_asked"
 # Runs a day that fail for the same reason, and seconds between them; what has died Dagster tries again by itself, at
@@ -87,10 +103,9 @@ _CRON = {
     Granularity.QUARTER: "0 6 8 1,4,7,10 *",
     Granularity.YEAR: "0 6 8 1 *",
 }
-_GOING_ON = [dg.DagsterRunStatus(status) for status in GOING_ON]
+_GOING_ON = [dg.DagsterRunStatus(status) for status in ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")]
 
-AGE_CHECK, AGE_SENSOR = "newest_window_is_recent", "age_of_windows"
-REPORTER = "what_stands"
+AGE_CHECK = "newest_window_is_recent"
 # Days: a window's length and a month for the dump and the build.
 _LATE = {Granularity.WEEK: 14, Granularity.MONTH: 60, Granularity.QUARTER: 122, Granularity.YEAR: 395}
 # Dagster wants a day on which a table is red as well. A dump that nobody fetched is no failure, so it is far away.
@@ -141,32 +156,11 @@ def age_check() -> dg.AssetChecksDefinition:
 
 def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
     """One job for each family of tables but releases, of which each benchmark has a job."""
-    described = {
-        Family.DUMP: (DUMPS_JOB, "Write down the files of a dump, and the pages its SQL tables know."),
-        Family.WINDOW: (
-            WINDOWS_JOB,
-            "Read the histories that serve a range of windows, each once; write what stood at each cut, and who is "
-            "mentioned where.",
-        ),
-        Family.ENTITIES: (WIKIDATA_JOB, "Read a dump of Wikidata's entities, once; write what was true when."),
-        Family.MODEL: (
-            MODELS_JOB,
-            "Read the checkpoint of a language model, bind its name to the files, and score the prompts of releases.",
-        ),
-        Family.LINKER: (
-            LINKERS_JOB,
-            "Train a linker on a snapshot of TempEL, encode entities, and link the mentions of releases.",
-        ),
-        Family.RESULT: (
-            RESULTS_JOB,
-            "Compare the scores of all models: what each knows of the last window, and what linkers show of time.",
-        ),
-    }
     # What models say costs much more than scores, so it is asked for by itself.
     apart = GENERATIONS.name
     made = [
         _job(name, [(table.name,) for table in tables if table.family is family and table.name != apart], description)
-        for family, (name, description) in described.items()
+        for family, (name, description) in _JOBS.items()
     ]
     made.append(_job(GENERATIONS_JOB, [(apart,)], "Let a language model answer the questions of releases."))
     for one in benchmarks:
@@ -187,63 +181,68 @@ def _job(name: str, keys: Sequence[Sequence[str]], description: str) -> Any:
 def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefinition]:
     """Return the sensors that look for dumps and follow runs."""
     register, build, read = jobs[DUMPS_JOB], jobs[WINDOWS_JOB], jobs[WIKIDATA_JOB]
-    status = dg.DefaultSensorStatus.RUNNING if settings.automation else dg.DefaultSensorStatus.STOPPED
-    followed: dict[str, Any] = {"minimum_interval_seconds": 10, "default_status": status}
+    after = partial(dg.run_status_sensor, dg.DagsterRunStatus.SUCCESS)
+    on, off = dg.DefaultSensorStatus.RUNNING, dg.DefaultSensorStatus.STOPPED
+
+    def sensor(decide: Any, said: str, seconds: int = 10, kind: Any = dg.sensor, **how: Any) -> Any:
+        how = {"default_status": on if settings.automation else off, **how}
+        return kind(description=said, minimum_interval_seconds=seconds, **how)(_of_store(decide))
+
     return [
-        dg.sensor(
-            jobs=[register, build, read],
+        sensor(
+            new_dumps,
+            "Looks for complete new dumps in the mirror, registers each once, and builds what they newly serve.",
             # A folder may be looked at often; a server is asked once an hour.
-            minimum_interval_seconds=3600 if "://" in settings.mirror else 30,
-            default_status=status,
-            description="Looks for complete new dumps in the mirror, registers each once, and builds what they newly "
-            "serve.",
-        )(_of_store(new_dumps)),
-        dg.run_status_sensor(
-            dg.DagsterRunStatus.SUCCESS,
+            3600 if "://" in settings.mirror else 30,
+            jobs=[register, build, read],
+        ),
+        sensor(
+            after_registration,
+            "A dump was registered: builds the windows that it newly serves, or reads its entities.",
+            kind=after,
             monitored_jobs=[register],
             request_jobs=[build, read],
-            description="A dump was registered: builds the windows that it newly serves, or reads its entities.",
-            **followed,
-        )(_of_store(after_registration)),
-        dg.run_status_sensor(
-            dg.DagsterRunStatus.SUCCESS,
+        ),
+        sensor(
+            after_building,
+            "Windows were built or entities read: removes dumps that the setting keep_dumps does not keep.",
+            kind=after,
             monitored_jobs=[build, read],
             request_jobs=[retire_dumps],
-            description="Windows were built or entities read: removes dumps that the setting keep_dumps does not keep.",
-            **followed,
-        )(_of_store(after_building)),
-        dg.run_failure_sensor(
-            description="Tells the program in the setting failure_hook of every run that fails.", **followed
-        )(_in_a_sentence(failed_runs)),
-        # It asks for no run, so it looks whether or not `automation` is set.
-        dg.sensor(
-            name=AGE_SENSOR,
-            minimum_interval_seconds=3600,
-            default_status=dg.DefaultSensorStatus.RUNNING,
-            description=f"Tells the check {AGE_CHECK} once a day how old the newest window is. Ends dead "
-            "runs. Asks for no run.",
-        )(_of_store(tell_age)),
-        dg.sensor(
-            name=REPORTER,
-            minimum_interval_seconds=10,
-            default_status=dg.DefaultSensorStatus.RUNNING,
-            description="Shows here what commands have made, changed or removed. Asks for no run.",
-        )(_of_store(tell_what_stands)),
+        ),
+        sensor(
+            failed_runs,
+            "Tells the program in the setting failure_hook of every run that fails.",
+            kind=dg.run_failure_sensor,
+        ),
+        # These two ask for no run, so they look whether or not `automation` is set.
+        sensor(
+            tell_age,
+            f"Tells the check {AGE_CHECK} once a day how old the newest window is. Asks for no run.",
+            3600,
+            name="age_of_windows",
+            default_status=on,
+        ),
+        sensor(
+            tell_what_stands,
+            "Shows here what commands have made, changed or removed. Ends dead runs. Asks for no run.",
+            name="what_stands",
+            default_status=on,
+        ),
         # Scoring may take days of a GPU, so that a person switches it on; the setting `automation` does not.
-        dg.sensor(
+        sensor(
+            auto_score,
+            "A release was built or has grown, or a model was added: scores all prompts of the default variants that "
+            "a model has not scored. Off unless it is switched on in the UI, which counts as the first change.",
+            60,
             job=jobs[MODELS_JOB],
-            minimum_interval_seconds=60,
-            default_status=dg.DefaultSensorStatus.STOPPED,
-            description="A release was built or has grown, or a model was added: scores all prompts of the "
-            "default variants that a model has not scored. Off unless it is switched on in the UI, which counts as "
-            "the first change.",
-        )(_of_store(auto_score)),
-        dg.run_status_sensor(
-            dg.DagsterRunStatus.SUCCESS,
+            default_status=off,
+        ),
+        after(
             monitored_jobs=[jobs[MODELS_JOB]],
             request_job=jobs[RESULTS_JOB],
             minimum_interval_seconds=10,
-            default_status=dg.DefaultSensorStatus.STOPPED,
+            default_status=off,
             description="A model was scored by auto_score: computes the tables of results. Off unless it is switched "
             "on in the UI.",
         )(after_scoring),
@@ -267,25 +266,18 @@ def schedules(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.ScheduleDe
 def _of_store(decide: Callable[[Any, Store], Any]) -> Callable[[Any], Any]:
     """Return the function of a sensor or schedule that decides with the home's store.
 
-    It opens the store itself: Dagster would open it before its function, and print a trace where that fails.
-    """
-    return _in_a_sentence(lambda context: decide(context, open_store()), decide.__name__)
-
-
-def _in_a_sentence(decide: Callable[[Any], Any], name: str = "") -> Callable[[Any], Any]:
-    """Return the function of a sensor or schedule whose tick says in a sentence why nothing could be decided.
-
-    Settings may be changed, and the mirror or the home may be gone, while the daemon runs.
+    It opens the store itself: Dagster would open it before its function, and print a trace where that fails. Settings
+    may be changed, and the mirror or the home may be gone, while the daemon runs: then the tick says so in a sentence.
     """
 
     def tick(context):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - each kind has a context of its own
         try:
-            return decide(context)
+            return decide(context, open_store())
         except TempkbError as error:
             return dg.SkipReason(str(error))
 
     # Dagster names the sensor after its function.
-    tick.__name__ = name or decide.__name__
+    tick.__name__ = decide.__name__
     return tick
 
 
@@ -302,12 +294,11 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
     Returns:
         the requests; and a message for the case that there is none.
     """
-    end_dead_runs(instance, store.home)
     due, said = _due(store, now().date())
     if vanished := _vanished(store, instance, due):
         said += f" Asked for, but neither here nor in the mirror any more: {', '.join(vanished)}."
     asked = _wanted(store, due)
-    tries = [_next_try(instance, one) for one in asked]
+    tries = [_next_try(store, instance, one) for one in asked]
     new, waits = [one for one, _ in tries if one is not None], [why for _, why in tries if why]
     replace_whole(store.home.waits, "\n".join(waits).encode())
     if asked and not new:
@@ -318,22 +309,17 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
 
 def _wanted(store: Store, due: Sequence[Due]) -> list[dg.RunRequest]:
     """Return the requests of all that is due, whether or not it was asked for."""
-    day = now().date()
-    arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
-    asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
+    asked = _registrations(store, [one for one in due if one.offer])
     # Items go first: what follows from them would be made anew by them.
     unlinked = unlinked_windows(store)
     stale = [window for window in stale_windows(store) if window not in unlinked]
-    derived = [dg.AssetKey(name) for name in (PAGE_TEXTS.name, PAGE_LINKS.name, *OF_WINDOW)]
-    asked += [_of_windows(stretch, day, "mentions", asset_selection=derived) for stretch in stretches(stale)]
-    items = {"run_config": ONLY_ITEMS, "asset_selection": [dg.AssetKey(STABLE_SNAPSHOTS.name)]}
-    asked += [_of_windows(stretch, day, "items", **items) for stretch in stretches(unlinked)]
-    listed = {"ops": {"revisions": {"config": {"only_listed": True}}}}
+    asked += [_of_windows(stretch, "mentions", FOLLOWING) for stretch in stretches(stale)]
+    asked += [_of_windows(one, "items", [STABLE_SNAPSHOTS.name], "only_items") for one in stretches(unlinked)]
     for one in (one for one in due if is_ready(store, one)):
-        of_dump = f"of {one.dump.dump_id}"
-        asked += [_of_windows(stretch, day, of_dump, run_config=listed) for stretch in stretches(one.windows)]
+        what = f"of {one.dump.dump_id}"
+        asked += [_of_windows(stretch, what, option="only_listed") for stretch in stretches(one.windows)]
         if one.dump.entities:
-            asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id, day))
+            asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id))
     return asked
 
 
@@ -345,7 +331,7 @@ def _due(store: Store, day: date) -> tuple[list[Due], str]:
         return outlook.due, " ".join([said, *(f"Not taken: {line}." for line in outlook.passed)])
     except SourceError as error:
         # What is in the home can be built although the mirror is down.
-        return due_dumps(store, day, from_mirror=False), f"The mirror cannot be asked: {error}"
+        return look_out(store, day, from_mirror=False).due, f"The mirror cannot be asked: {error}"
 
 
 def _vanished(store: Store, instance: dg.DagsterInstance, due: Sequence[Due]) -> list[str]:
@@ -355,48 +341,52 @@ def _vanished(store: Store, instance: dg.DagsterInstance, due: Sequence[Due]) ->
     return sorted(asked - {dump.dump_id for dump in find_dumps(store.home.dumps)}) if asked else []
 
 
-def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:
-    asked = f"{job} {key} {day}"
+def _registrations(store: Store, due: Sequence[Due]) -> list[dg.RunRequest]:
+    """Return requests to register dumps that are needed, and all that are here and are not registered."""
+    dumps = [*unregistered(store), *(one.dump for one in due)]
+    return [_of_partition(DUMPS_JOB, dump_id) for dump_id in dict.fromkeys(dump.dump_id for dump in dumps)]
+
+
+def _of_partition(job: str, key: str) -> dg.RunRequest:
+    asked = f"{job} {key} {now().date()}"
     return dg.RunRequest(asked, job_name=job, partition_key=key, tags={CHAINED: "yes", _ASKED: asked})
 
 
-def _of_windows(stretch: Sequence[Window], day: date, what: str, **how: Any) -> dg.RunRequest:
-    """Return a request to do something with windows, in a way that Dagster is told: configuration, assets."""
+def _of_windows(stretch: Sequence[Window], what: str, tables: Iterable[str] = (), option: str = "") -> dg.RunRequest:
+    """Return a request to do something with windows: with some of their tables, by an option of `revisions`."""
     first, last = stretch[0].key, stretch[-1].key
-    asked = f"{WINDOWS_JOB} {first}..{last} {what} {day}"
-    tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
-    return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, **how)
-
-
-def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
-    """Does a run for the same partition or some of the same windows wait, or anybody work on them?"""
-    family = {DUMPS_JOB: Family.DUMP, WIKIDATA_JOB: Family.DUMP, WINDOWS_JOB: Family.WINDOW}.get(str(request.job_name))
-    names = works_on(family or Family.MODEL, [str(request.partition_key)])
-    if any(is_at_work(load_home().working, name) for name in names):
-        return True
-    if request.partition_key:
-        tags = {"dagster/partition": request.partition_key}
-        return instance.get_runs_count(dg.RunsFilter(job_name=request.job_name, statuses=_GOING_ON, tags=tags)) > 0
-    runs = instance.get_runs(dg.RunsFilter(job_name=request.job_name, statuses=_GOING_ON))
-    return any(
-        run.tags.get(_FIRST, run.tags.get("dagster/partition", "")) <= request.tags[_LAST]
-        and request.tags[_FIRST] <= run.tags.get(_LAST, run.tags.get("dagster/partition", ""))
-        for run in runs
+    asked = f"{WINDOWS_JOB} {first}..{last} {what} {now().date()}"
+    return dg.RunRequest(
+        asked,
+        job_name=WINDOWS_JOB,
+        tags={_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked},
+        asset_selection=[dg.AssetKey(name) for name in tables] or None,
+        run_config={"ops": {"revisions": {"config": {option: True}}}} if option else None,
     )
 
 
-def _next_try(instance: dg.DagsterInstance, request: dg.RunRequest) -> tuple[dg.RunRequest | None, str]:
+def _is_going_on(store: Store, instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
+    """Does a run for the same dump or model, or for any windows, wait, or anybody work on them?"""
+    job, key = str(request.job_name), request.partition_key
+    runs = dg.RunsFilter(job_name=job, statuses=_GOING_ON, tags={"dagster/partition": key} if key else {})
+    names = works_on(_FAMILIES[job], [str(key)])
+    return any(is_at_work(store.home.working, name) for name in names) or instance.get_runs_count(runs) > 0
+
+
+def _next_try(store: Store, instance: dg.DagsterInstance, request: dg.RunRequest) -> tuple[dg.RunRequest | None, str]:
     """Return a request as it is to be made now, None if it is not; and how its runs of today have failed, if they have.
 
     They are known by a tag, whichever sensor asked for them: run keys are compared within one sensor only.
     """
     records = instance.get_run_records(dg.RunsFilter(tags={_ASKED: request.tags[_ASKED]}))
     runs = [record.dagster_run for record in records]
-    is_open = all(run.status is dg.DagsterRunStatus.FAILURE for run in runs) and not _is_going_on(instance, request)
-    if not (is_open and runs):
-        return request if is_open else None, ""
+    has_ended = any(run.status is not dg.DagsterRunStatus.FAILURE for run in runs)
+    if has_ended or _is_going_on(store, instance, request):
+        return None, ""
+    if not runs:
+        return request, ""
     reasons = [failure_in_words(instance, run).replace(run.run_id, "") for run in runs]
-    n, fetch = reasons.count(reasons[0]), "tempkb fetch && " if load_home().settings.mirror else ""
+    n, fetch = reasons.count(reasons[0]), "tempkb fetch && " if store.home.settings.mirror else ""
     said = f"{request.run_key}: failed {n} of {_TRIES} times: {reasons[0]}; at once: {fetch}tempkb build"
     if n >= _TRIES or time.time() - (records[0].end_time or 0) < _PAUSE:
         return None, said
@@ -418,7 +408,6 @@ def new_dumps(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorRes
 
 def tell_age(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult | dg.SkipReason:
     """Report the age of the newest window, once for each day and each window that is the newest."""
-    end_dead_runs(context.instance, store.home)
     verdict = age_of_windows(store, now().date())
     if verdict is None:
         return dg.SkipReason("No window is built.")
@@ -439,7 +428,8 @@ def _of_age(verdict: Verdict) -> dg.AssetCheckEvaluation:
 
 
 def tell_what_stands(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult:
-    """Tell Dagster what stands in the lake and was not told yet."""
+    """Tell Dagster what stands in the lake and was not told yet, and which runs are dead."""
+    end_dead_runs(context.instance, store.home)
     n_told = report(context.instance, store)
     verdict = age_of_windows(store, now().date()) if n_told else None
     # Dagster shows only verdicts that are younger than what it was told of the table.
@@ -449,11 +439,9 @@ def tell_what_stands(context: dg.SensorEvaluationContext, store: Store) -> dg.Se
 
 def after_windows_end(context: dg.ScheduleEvaluationContext, store: Store) -> list[dg.RunRequest] | dg.SkipReason:
     """Register each dump that is needed; one that is registered already is only checked, and the next runs follow."""
-    day = now().date()
-    due, said = _due(store, day)
-    dumps = [one.dump.dump_id for one in due] + [dump.dump_id for dump in unregistered(store)]
-    asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(dumps)]
-    waiting = [one for one in asked if not _is_going_on(context.instance, one)]
+    due, said = _due(store, now().date())
+    asked = _registrations(store, due)
+    waiting = [one for one in asked if not _is_going_on(store, context.instance, one)]
     if not waiting:
         return dg.SkipReason("Under way already." if asked else said)
     context.instance.add_dynamic_partitions("dumps", [request.partition_key or "" for request in waiting])
@@ -490,7 +478,7 @@ def auto_score(context: dg.SensorEvaluationContext, store: Store) -> list[dg.Run
     said = "\n".join(str(one.run_key) for one in asked)
     if context.cursor == said:
         return dg.SkipReason("No release has grown, and no model was added.")
-    busy = [str(one.partition_key) for one in asked if _is_going_on(context.instance, one)]
+    busy = [str(one.partition_key) for one in asked if _is_going_on(store, context.instance, one)]
     if busy:
         return dg.SkipReason(f"Under way: {', '.join(busy)}.")
     context.update_cursor(said)
@@ -524,16 +512,16 @@ def after_scoring(context: dg.RunStatusSensorContext) -> dg.RunRequest | dg.Skip
     return dg.RunRequest(f"{RESULTS_JOB} {run.run_id}", job_name=RESULTS_JOB, tags={CHAINED: "yes"})
 
 
-def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
+def failed_runs(context: dg.RunFailureSensorContext, store: Store) -> dg.SkipReason | None:
     """Call the hook, if one is set, with a description of the failure."""
-    hook = load_home().settings.failure_hook
+    hook = store.home.settings.failure_hook
     if not hook:
         return dg.SkipReason("No failure_hook is set.")
     run = context.dagster_run
     failure = {
         "run_id": run.run_id,
         "job": run.job_name,
-        "home": str(load_home().path),
+        "home": str(store.home.path),
         "partition": run.tags.get("dagster/partition") or run.tags.get(_FIRST, ""),
         "message": failure_in_words(context.instance, run),
     }

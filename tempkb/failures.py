@@ -8,16 +8,14 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tempkb.errors import SettingsError, TempkbError
+from tempkb.errors import SettingsError
 
 _SECONDS = 60
 _REPORTS = "https://github.com/tempkb/tempkb/issues"
-# Errors of Dagster whose messages are meant for people.
-_OF_RUNS = {"Failure"}
 
 _ROOM = (
     "make room, then run the same command again; old versions of partitions are deleted by: tempkb gc; a dump by: "
@@ -154,12 +152,12 @@ def innermost(error: Any) -> str:
     It is the first error of tempkb in the chain, whatever caused it, without its class's name; else the innermost
     error. Errors of the machine come with advice. Any other error is reported as a probable defect.
     """
-    own = {kind.__name__ for kind in _family(TempkbError)} | _OF_RUNS
     while True:
         message = str(error.message).strip()
         kind, _, words = message.partition(": ")
         name = kind.rpartition(".")[2]
-        if name in own:
+        # Dagster's own class is raised with what could not be made.
+        if kind.startswith("tempkb.") or name == "Failure":
             return words
         if error.cause is None:
             return _line_for(name, words) or f"{message} ({defect()}; its trace is in tempkb ui, under Runs)"
@@ -171,9 +169,3 @@ def defect() -> str:
     import tempkb
 
     return f"this looks like a defect of tempkb {tempkb.__version__}; please report it: {_REPORTS}"
-
-
-def _family(kind: type[TempkbError]) -> Iterator[type[TempkbError]]:
-    yield kind
-    for child in kind.__subclasses__():
-        yield from _family(child)

@@ -4,7 +4,7 @@ What stands there can be told again from the lake, so a folder that Dagster cann
 """
 
 import contextlib
-import json
+import math
 import os
 import signal
 import socket
@@ -18,24 +18,11 @@ from typing import Any
 from tempkb.errors import TempkbError
 from tempkb.settings import Home, load_home
 from tempkb.store.files import replace_whole
-from tempkb.store.locks import Patience, is_alive, locked, try_lock
+from tempkb.store.locks import Patience, is_at_work, locked, name_of_run, try_lock
 from tempkb.store.owned import own
 
-_DAGSTER_YAML = """\
+DAGSTER_YAML = """\
 # Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
-storage:
-  sqlite:
-    base_dir: {home}
-local_artifact_storage:
-  module: dagster._core.storage.root
-  class: LocalArtifactStorage
-  config:
-    base_dir: {home}
-compute_logs:
-  module: dagster._core.storage.local_compute_log_manager
-  class: LocalComputeLogManager
-  config:
-    base_dir: {compute_logs}
 telemetry:
   enabled: false
 nux:
@@ -50,15 +37,13 @@ concurrency:
   runs:
     max_concurrent_runs: 1
 """
-
-GOING_ON = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
-"""Dagster's names of the statuses of runs that wait or are under way."""
+"""What a home's Dagster is told; its files lie in its folder anyway."""
 
 # The files of Dagster's three storages. It stamps each with the revision of its schema once all tables are made.
 _STORAGES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 # Making the storage takes a second or two; a holder that keeps the lock for so many seconds is stopped or hangs.
 _MAKING = 120.0
-# Seconds in which a run that Dagster calls started surely has its mark.
+# Seconds in which a run that Dagster calls started surely holds its lock.
 _BEGINNING = 60.0
 _KILLED = "The process of this run was killed, or the machine stopped. What it had finished is kept."
 
@@ -93,49 +78,43 @@ def end_dead_runs(instance: Any, home: Home) -> None:
     Unless the process died alone, nobody else does: to Dagster such a run goes on for ever, and all that is queued
     waits for it.
     """
-    dead = {one.dagster_run.run_id for one in runs_going_on(instance) if _is_dead(home.marks, one)}
-    # Asked again, since a run that has just ended has no living process either.
-    for one in runs_going_on(instance) if dead else ():
-        if one.dagster_run.run_id in dead:
-            instance.report_run_failed(one.dagster_run, _KILLED)
-    for path in home.marks.glob("[!.]*"):
-        is_alive(home.marks, path.name)
-
-
-def _is_dead(marks: Path, record: Any) -> bool:
-    """Is the mark of a run nobody's? One without a mark still waits, or has perhaps just begun."""
-    run_id = record.dagster_run.run_id
-    has_begun = bool(record.start_time) and time.time() - record.start_time > _BEGINNING
-    return (has_begun or (marks / run_id).exists()) and not is_alive(marks, run_id)
-
-
-def runs_going_on(instance: Any) -> Any:
-    """Return the records of the runs that wait or are under way."""
     import dagster as dg
 
-    return instance.get_run_records(dg.RunsFilter(statuses=[dg.DagsterRunStatus(status) for status in GOING_ON]))
+    # Listed first, so that each is of a run that had begun by then.
+    locks = {path.name: path for path in home.working.glob(name_of_run("*"))}
+    begun = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
+    dead = {name_of_run(one.dagster_run.run_id) for one in instance.get_run_records(begun) if _is_dead(home, one)}
+    # Asked again, since a run that has just ended has no living process either.
+    still = {name_of_run(run.run_id): run for run in instance.get_runs(begun)}
+    for name in dead & still.keys():
+        instance.report_run_failed(still.pop(name), _KILLED)
+    for name in locks.keys() - still.keys():
+        locks[name].unlink(missing_ok=True)
+
+
+def _is_dead(home: Home, record: Any) -> bool:
+    """Is the lock of a run nobody's? One without a lock has perhaps just begun."""
+    name = name_of_run(record.dagster_run.run_id)
+    has_begun = (home.working / name).exists() or time.time() - (record.start_time or math.inf) > _BEGINNING
+    return has_begun and not is_at_work(home.working, name)
 
 
 def prepare_dagster(home: Home) -> None:
-    """Make Dagster's folder in the home, and point Dagster and the caches of libraries there.
+    """Make Dagster's folder in the home, and point Dagster and the cache of its pictures there.
 
     Raises:
         TempkbError: the folder cannot be made.
     """
-    cache = home.dagster / "cache"
+    cache = home.dagster / "cache" / "matplotlib"
     for place in (home.dagster, *(home.dagster.iterdir() if home.dagster.is_dir() else ())):
         own(home.path, place)
-    # Hugging Face's cache, with gigabytes of models, stays the user's own.
-    user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    os.environ.setdefault("HF_HOME", str(Path(user_cache) / "huggingface"))
     os.environ["DAGSTER_HOME"] = str(home.dagster)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
     os.environ["TEMPKB_HOME"] = str(home.path)
-    os.environ["MPLCONFIGDIR"] = str(cache / "matplotlib")
-    os.environ["XDG_CACHE_HOME"] = str(cache)
+    os.environ["MPLCONFIGDIR"] = str(cache)
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        _write(home.dagster / "dagster.yaml", settings_for(home.dagster))
+        replace_whole(home.dagster / "dagster.yaml", DAGSTER_YAML.encode())
     except OSError as error:
         raise _refused(home, error) from error
 
@@ -181,12 +160,6 @@ def _require_free(home: Home, port: int) -> None:
         raise TempkbError(f"home {home.path}: its UI is open already; use that one, or end it (Ctrl-C) first")
 
 
-def settings_for(folder: Path | str) -> str:
-    """Return the text of `dagster.yaml` for a Dagster folder; JSON's quotes are YAML's, whatever the path holds."""
-    logs = json.dumps(f"{folder}/compute_logs", ensure_ascii=False)
-    return _DAGSTER_YAML.format(home=json.dumps(str(folder), ensure_ascii=False), compute_logs=logs)
-
-
 def flaw_of(path: Path) -> str:
     """Return what is wrong with one of Dagster's SQLite files; empty if it is whole."""
     if not path.exists():
@@ -219,12 +192,6 @@ def _set_aside_broken(home: Home) -> None:
         f"tempkb: Dagster's storage was broken: {what}. It is made anew and told again what is built; the tables of "
         f"the home are as they were. The broken one, with the log of earlier runs, lies in {aside}\n"
     )
-
-
-def _write(path: Path, said: str) -> None:
-    """Write a file completely or not at all, unless it has this content already."""
-    if not path.is_file() or path.read_text("utf-8") != said:
-        replace_whole(path, said.encode())
 
 
 def _refused(home: Home, error: Exception) -> TempkbError:

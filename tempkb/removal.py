@@ -8,26 +8,26 @@ shared by all windows, so they are kept.
 import contextlib
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.register import entry_path, frozen_versions, keys_of_release, release_names, strike
+from tempkb.benchmarks.register import entry_path, frozen_versions, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import empty_bin, folders_of, remove_dump
 from tempkb.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.generations.kind import KINDS
 from tempkb.linking.known import known_linkers
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, TRAINING, linker_of, parts_of
+from tempkb.linking.tables import LINKERS, LINKING_SCORES, TRAINING, parts_of
 from tempkb.linking.tables import drafts_of as linker_drafts_of
 from tempkb.models.tables import MODELS, NAME_PATTERN
-from tempkb.planning.due import due_dumps
-from tempkb.scores.tables import drafts_of, model_of
+from tempkb.planning.due import look_out
+from tempkb.scores.tables import drafts_of
 from tempkb.store.owned import own_tree, real_folders, remove_tree
 from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.store.tables import Family, Table
 from tempkb.windows import Window
 
 _LITTLE = 1 << 20  # bytes, without which DuckDB cannot be changed
@@ -59,8 +59,7 @@ def of_windows(store: Store, windows: Sequence[Window]) -> Removal:
     Raises:
         SettingsError: nothing is built of them.
     """
-    wanted = {window.key for window in windows}
-    found = _partitions(store, "window", lambda _table, key: key in wanted)
+    found = _of(store, {window.key for window in windows}, Family.WINDOW)
     if not found:
         raise SettingsError(f"--window: nothing is built of {', '.join(window.label for window in windows)}")
     notes = ["The next build, by hand or by the sensor, builds these windows again if a dump serves them."]
@@ -77,16 +76,11 @@ def of_release(store: Store, name: str) -> Removal:
     Raises:
         SettingsError: there is no such release.
     """
-    found = [
-        (table.name, key)
-        for table, keys in _held(store)
-        for key in keys
-        if keys_of_release([key], table, name) or (table.name == LINKING_SCORES.name and parts_of(key)[1] == name)
-    ]
-    if name not in release_names(store.home) and not found:
-        there = ", ".join(release_names(store.home)) or "none"
-        raise SettingsError(f"--release {name}: no such release; there: {there}")
-
+    links = [key for table, keys in _held(store) if table is LINKING_SCORES for key in keys if parts_of(key)[1] == name]
+    found = [*_of(store, {name}, Family.RELEASE), *((LINKING_SCORES.name, key) for key in links)]
+    names = release_names(store.home)
+    if name not in names and not found:
+        raise SettingsError(f"--release {name}: no such release; there: {', '.join(names) or 'none'}")
     trained = [row["linker"] for row in _known_linkers(store) if row["release"] == name]
     notes = [
         f"Linkers that were trained on it stay ({', '.join(trained)}): they link no mentions of another release of "
@@ -113,10 +107,10 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
         SettingsError: there is no such dump, or something is still to be built from it.
     """
     dumps = {dump.dump_id: dump for dump in find_dumps(store.home.dumps)}
-    found = _partitions(store, "dump", lambda _table, key: key == dump_id)
+    found = _of(store, {dump_id}, Family.DUMP, Family.ENTITIES)
     if dump_id not in dumps and not found:
         raise SettingsError(f"--dump {dump_id}: no such dump; there: {', '.join(dumps) or 'none'}")
-    due = due_dumps(store, from_mirror=False, only_listed=False)
+    due = look_out(store, from_mirror=False, only_listed=False).due
     waiting = [one for one in due if one.dump.dump_id == dump_id]
     if waiting and not force:
         what = ", ".join(window.label for one in waiting for window in one.windows) or waiting[0].purpose
@@ -136,17 +130,12 @@ def of_model(store: Store, name: str) -> Removal:
     Raises:
         SettingsError: there is no such model.
     """
-    found = _partitions(store, "model", lambda _table, key: model_of(key) == name)
-    paths = _said_paths(store.home.checkpoints, name)
-    if not found and not paths:
-        there = ", ".join(store.lake.partitions(MODELS.name)) or "none"
-        raise SettingsError(f"model {name!r}: no such model; there: {there}")
-    # Its row is removed last: a name without a row is free for other files, to which no score must be left.
-    found.sort(key=lambda one: one[0] == MODELS.name)
-    notes = ["Its checkpoint stays where it is. The name is free then, also for other files."]
+    removal = _of_row(store, MODELS, store.home.checkpoints, name)
+    removal.drafts = [drafts_of(one.drafts, name) for one in KINDS]
+    removal.notes.append("Its checkpoint stays where it is. The name is free then, also for other files.")
     if name in dict(store.home.settings.models):
-        notes.append(f"tempkb.toml has lines [models.{name}]: adding the models of the home adds it again.")
-    return Removal(found, drafts=[drafts_of(one.drafts, name) for one in KINDS], paths=paths, notes=notes)
+        removal.notes.append(f"tempkb.toml has lines [models.{name}]: adding the models of the home adds it again.")
+    return removal
 
 
 def of_linker(store: Store, name: str) -> Removal:
@@ -155,17 +144,11 @@ def of_linker(store: Store, name: str) -> Removal:
     Raises:
         SettingsError: there is no such linker.
     """
-    found = _partitions(store, "linker", lambda _table, key: linker_of(key) == name)
     checkpoint = store.home.linkers / name
     # A text such as `..` is no name, and would lead to a folder of other things.
     has_checkpoint = re.fullmatch(NAME_PATTERN, name) is not None and checkpoint.is_dir()
-    paths = _said_paths(store.home.linkers, name)
-    if not found and not has_checkpoint and not paths:
-        there = ", ".join(store.lake.partitions(LINKERS.name)) or "none"
-        raise SettingsError(f"linker {name!r}: no such linker; there: {there}")
-    # Its row is removed last: a name without a row is free for other files, to which no score must be left.
-    found.sort(key=lambda one: one[0] == LINKERS.name)
-    removal = Removal(found, drafts=[linker_drafts_of(name)], paths=paths)
+    removal = _of_row(store, LINKERS, store.home.linkers, name, has_more=has_checkpoint)
+    removal.drafts = [linker_drafts_of(name)]
     has_row = any(one["checkpoint"] == f"{checkpoint.parent.name}/{name}" for one in _known_linkers(store))
     if has_checkpoint and (checkpoint.is_symlink() or not (has_row or (checkpoint / TRAINING).is_file())):
         removal.notes.append(f"{checkpoint} stays, since tempkb did not write it.")
@@ -175,9 +158,24 @@ def of_linker(store: Store, name: str) -> Removal:
     return removal
 
 
-def _said_paths(folder: Path, name: str) -> list[Path]:
-    """The file with what was said of a model or linker, if there is one; what is no name has none."""
-    return [said_path(folder, name)] if name in said_names(folder) else []
+def _of_row(store: Store, table: Table, folder: Path, name: str, *, has_more: bool = False) -> Removal:
+    """Find what was made for a model or linker: its partitions, and the file with what was said of it, if there is one.
+
+    Args:
+        table: that has a row for it.
+        folder: of what was said.
+        has_more: is there something else of it?
+
+    Raises:
+        SettingsError: there is nothing of it.
+    """
+    found, kind = _of(store, {name}, table.family), table.family.value
+    paths = [said_path(folder, name)] if name in said_names(folder) else []
+    if not found and not paths and not has_more:
+        there = ", ".join(store.lake.partitions(table.name)) or "none"
+        raise SettingsError(f"{kind} {name!r}: no such {kind}; there: {there}")
+    # Its row is removed last: a name without a row is free for other files, to which no score must be left.
+    return Removal(sorted(found, key=lambda one: one[0] == table.name), paths=paths)
 
 
 def remove(store: Store, removal: Removal) -> int:
@@ -194,16 +192,6 @@ def remove(store: Store, removal: Removal) -> int:
     for dump in removal.dumps:
         folders_of(store.home.dumps, dump)
     is_full = shutil.disk_usage(store.home.path).free < _LITTLE
-    freed = _remove(store, removal)
-    if is_full:
-        # DuckDB cannot be changed before there is room.
-        store.collect_garbage(frozen_versions(store))
-    else:
-        store.publish()
-    return freed
-
-
-def _remove(store: Store, removal: Removal) -> int:
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(store.lake.resumable(name)) for name in removal.drafts]
         for drafts in held:
@@ -222,16 +210,22 @@ def _remove(store: Store, removal: Removal) -> int:
     freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)
     # Also what an interrupted removal has left.
     empty_bin(store.home.dumps)
+    if is_full:
+        # DuckDB cannot be changed before there is room.
+        store.collect_garbage(frozen_versions(store))
+    else:
+        store.publish()
     return freed
 
 
-def _partitions(store: Store, kind: str, is_wanted: Callable[[str, str], bool]) -> list[tuple[str, str]]:
+def _of(store: Store, owners: Set[str], *families: Family) -> list[tuple[str, str]]:
+    """The partitions of tables of some families that belong to some windows, a release, a dump, ..."""
     return [
         (table.name, key)
         for table, keys in _held(store)
-        if re.split(", | and ", table.partitioned_by)[0] == kind
+        if table.family in families
         for key in keys
-        if is_wanted(table.name, key)
+        if table.owner_of(key) in owners
     ]
 
 

@@ -236,18 +236,13 @@ class Home:
         return self.path / "dagster"
 
     @property
-    def marks(self) -> Path:
-        """Folder of the marks of processes that live; each has the id of the run of Dagster that it works on."""
-        return self.dagster / "alive"
-
-    @property
     def waits(self) -> Path:
         """File with what the automation has tried in vain, a line each."""
         return self.dagster / "waits.txt"
 
     @property
     def working(self) -> Path:
-        """Folder of the locks of what processes work on: windows, a dump, a model, a linker."""
+        """Folder of the locks of what processes work on: windows, a dump, a model, a linker, a run of Dagster."""
         return self.path / "working"
 
     def owns(self, path: Path) -> bool:

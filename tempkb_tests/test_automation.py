@@ -16,7 +16,7 @@ from tempkb.engine.tasks import works_on
 from tempkb.errors import SettingsError, SourceError
 from tempkb.partitions import CHAINED
 from tempkb.settings import load_home
-from tempkb.store.locks import at_work, bear_mark
+from tempkb.store.locks import at_work, name_of_run
 from tempkb.store.tables import Family
 from tempkb.windows import Granularity, windows_until
 from tempkb_tests.conftest import run_tempkb
@@ -218,12 +218,12 @@ def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, au
         dagster_run=result.dagster_run,
         dagster_event=result.get_run_failure_event(),
     ).for_run_failure()
-    automation.failed_runs(context)
+    automation.failed_runs(context, open_store())
     told = json.loads(heard.read_text())
     assert (told["job"], told["partition"], told["message"]) == ("broken", "x-20240101", "dump x: its sum is wrong")
     monkeypatch.setenv("TEMPKB_FAILURE_HOOK", "/nowhere/to/be/found")
     with pytest.raises(SettingsError, match="failure_hook: '/nowhere/to/be/found' could not be run"):
-        automation.failed_runs(context)
+        automation.failed_runs(context, open_store())
 
 
 KILLED = "Run execution process for x was terminated by signal 9 (SIGKILL). This usually indicates that"
@@ -340,10 +340,11 @@ def test_a_mirror_that_is_down_is_named_and_what_is_here_goes_on(arrived, monkey
     assert re.search(rf"The mirror cannot be asked: {root}/demowiki/: no answer", result.skip_message)
 
 
-def test_windows_that_are_being_built_are_not_asked_for_again(registered, automation, instance):
+@pytest.mark.parametrize("last", ["2020-10-01", "2022-01-01"])
+def test_while_windows_are_being_built_none_is_asked_for(registered, automation, instance, last):
     """Some of them stand already; the rest would be another range, and another reading of the dump."""
     _, store = registered
-    tags = {"dagster/asset_partition_range_start": "2021-01-01", "dagster/asset_partition_range_end": "2022-01-01"}
+    tags = {"dagster/asset_partition_range_start": "2020-10-01", "dagster/asset_partition_range_end": last}
     instance.add_run(dg.DagsterRun(job_name="build_windows", status=dg.DagsterRunStatus.STARTED, tags=tags))
     result = tick(automation, instance, store)
     assert asked(result) == [("read_wikidata", WIKIDATA)]
@@ -483,9 +484,10 @@ def test_a_dead_run_keeps_nobody_waiting_from_the_next_tick_on(registered, autom
     window = {"dagster/asset_partition_range_start": "2021-01-01", "dagster/asset_partition_range_end": "2023-10-01"}
     run = dg.DagsterRun(automation.WINDOWS_JOB, status=dg.DagsterRunStatus.STARTED, tags=window)
     instance.run_storage.add_run(run)
-    mark = bear_mark(store.home.marks, run.run_id)
-    assert asked(tick(automation, instance, store)) == [("read_wikidata", WIKIDATA)]
-    os.close(mark)
+    with at_work(store.home.working, [name_of_run(run.run_id)]):
+        automation.tell_what_stands(dg.build_sensor_context(instance=instance), store)
+        assert asked(tick(automation, instance, store)) == [("read_wikidata", WIKIDATA)]
+    automation.tell_what_stands(dg.build_sensor_context(instance=instance), store)
     assert ("build_windows", "2021-01-01..2023-10-01") in asked(tick(automation, instance, store))
     assert instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.FAILURE
 

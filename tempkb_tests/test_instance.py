@@ -26,7 +26,7 @@ from tempkb.instance import dagster_at, end_dead_runs, flaw_of, prepare_dagster,
 from tempkb.reporter import report
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import is_alive
+from tempkb.store.locks import is_at_work, name_of_run
 from tempkb.store.store import Store
 from tempkb_tests.conftest import run_script
 
@@ -163,14 +163,14 @@ def added(one, begun=None):
     return run.run_id
 
 
-# A process that marks itself as alive, says so, and waits to be killed.
-BEARER = """
+# A process that holds the lock of a run, says so, and waits to be killed.
+HOLDER = """
 import sys, time
 from pathlib import Path
-from tempkb.store.locks import bear_mark
-bear_mark(Path(sys.argv[1]), sys.argv[2])
-print("borne", flush=True)
-time.sleep(600)
+from tempkb.store.locks import at_work, name_of_run
+with at_work(Path(sys.argv[1]), [name_of_run(sys.argv[2])]):
+    print("held", flush=True)
+    time.sleep(600)
 """
 
 
@@ -179,67 +179,67 @@ def test_a_run_has_failed_once_no_process_works_on_it_and_not_before(home):
     with dagster_at(home) as one:
         worked_on = added(one, begun=7200)
         process = subprocess.Popen(
-            [sys.executable, "-c", BEARER, str(home.marks), worked_on], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", HOLDER, str(home.working), worked_on], stdout=subprocess.PIPE, text=True
         )
-        assert process.stdout.readline() == "borne\n"
+        assert process.stdout.readline() == "held\n"
         just_begun = added(one, begun=5)
-        lost_its_mark = added(one, begun=7200)
+        lost_its_lock = added(one, begun=7200)
         waits = added(one)
 
         def going_on():
             end_dead_runs(one, home)
-            known = {worked_on, just_begun, lost_its_mark, waits}
+            known = {worked_on, just_begun, lost_its_lock, waits}
             return {run.run_id for run in one.get_runs() if not run.is_finished} & known
 
         assert going_on() == {worked_on, just_begun, waits}
         process.kill()
         process.wait()
-        assert (home.marks / worked_on).exists()
+        assert (home.working / name_of_run(worked_on)).exists()
     with dagster_at(home) as one:
         assert one.get_run_by_id(worked_on).status == dg.DagsterRunStatus.FAILURE
         (failure,) = one.all_logs(worked_on, of_type=dg.DagsterEventType.RUN_FAILURE)
         assert "was killed, or the machine stopped" in failure.dagster_event.message
         assert going_on() == {just_begun, waits}
-    assert list(home.marks.iterdir()) == []
+    assert list(home.working.iterdir()) == []
 
 
 def test_a_run_that_ends_while_one_looks_is_left_as_it_ended(home, monkeypatch):
     with dagster_at(home) as one:
         run_id = added(one, begun=7200)
 
-        def end(folder, mark):
+        def end(folder, name):
             told = dg.DagsterEvent("PIPELINE_SUCCESS", job_name="build_windows")
             one.run_storage.handle_run_event(run_id, told)
             return False
 
-        monkeypatch.setattr(instance, "is_alive", end)
+        monkeypatch.setattr(instance, "is_at_work", end)
         end_dead_runs(one, home)
         assert one.get_run_by_id(run_id).status == dg.DagsterRunStatus.SUCCESS
         assert one.all_logs(run_id, of_type=dg.DagsterEventType.RUN_FAILURE) == []
 
 
-def test_the_process_of_a_run_bears_its_mark_until_it_ends(home):
+def test_the_process_of_a_run_holds_its_lock_until_it_ends(home):
     """As the daemon starts it; what it does last is to say how the run ended, when its resources are gone."""
     script = """
 import dagster as dg
 from tempkb.reporter import report
 from tempkb.settings import load_home
-from tempkb.store.locks import is_alive
+from tempkb.store.locks import is_at_work, name_of_run
 from tempkb.store.resource import store_resource
 @dg.op(required_resource_keys={"store"})
 def work(context):
-    assert is_alive(load_home().marks, context.run_id)
+    assert is_at_work(load_home().working, name_of_run(context.run_id))
 @dg.job(resource_defs={"store": store_resource([], [])})
 def job():
     work()
 done = job.execute_in_process()
-assert is_alive(load_home().marks, done.run_id)
+assert is_at_work(load_home().working, name_of_run(done.run_id))
 print(done.run_id)
 """
     done = run_script(script)
     (run_id,) = done.stdout.split()
-    assert (home.marks / run_id).exists()
-    assert not is_alive(home.marks, run_id)
+    assert (home.working / name_of_run(run_id)).exists()
+    assert not is_at_work(home.working, name_of_run(run_id))
 
 
 def test_storage_and_settings_lie_in_the_home_whatever_signs_its_path_has(home_folder, monkeypatch):

@@ -291,7 +291,7 @@ def test_a_dump_is_read_again_only_if_that_is_asked_for(home_folder, tmp_path, m
 
     def noting(family, *asked, **words):
         ran.append(family.value)
-        run_of(family, *asked, **words)
+        return run_of(family, *asked, **words)
 
     monkeypatch.setattr(building, "run_of", noting)
 
@@ -319,3 +319,27 @@ def test_a_dump_is_read_again_only_if_that_is_asked_for(home_folder, tmp_path, m
     assert again == versions
     typed("20210701", "--all", "--rebuild")
     assert ran == ["dump", "window"]
+
+
+@pytest.mark.slow
+def test_a_dump_is_read_once_for_all_windows_that_lack_it_and_then_what_follows_is_made(
+    home_folder, tmp_path, monkeypatch
+):
+    """Also if windows that stand lie between them. What follows comes last, since Wikidata's items may change it."""
+    monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2021-01-01")
+    asked, run_of = [], building.run_of
+
+    def noting(family, keys, summary, tables=(), **words):
+        if family.value == "window":
+            asked.append((keys, "stable_snapshots" in tables, "mentions" in tables))
+        return run_of(family, keys, summary, tables, **words)
+
+    monkeypatch.setattr(building, "run_of", noting)
+    file = tmp_path / "testwiki-20211001-pages-meta-history.xml"
+    file.write_bytes(export(page(1, revision(11, "2021-02-03T00:00:00Z", "A mill."))))
+    for more in (("--windows", "2021-04-01..2021-07-01"), ("--all",)):
+        done = CliRunner().invoke(main, ["build", "--dump", str(file), *more])
+        assert not done.exit_code, done.output
+    middle, others = ["2021-04-01"], ["2021-01-01", "2021-07-01"]
+    assert asked == [(middle, True, False), (middle, False, True), (others, True, False), (others, False, True)]
+    assert open_store().lake.partitions("mentions") == ["2021-01-01", "2021-04-01", "2021-07-01"]

@@ -208,7 +208,7 @@ def test_a_release_stays_behind_a_link(home_folder, behind):
     assert there() == before
 
 
-@pytest.mark.parametrize("place", ["dagster", "dagster/cache", "dagster/alive"])
+@pytest.mark.parametrize("place", ["dagster", "dagster/cache", "dagster/history"])
 def test_dagster_is_not_used_behind_a_link(home_folder, behind, place):
     store = open_store()
     (home_folder / place).mkdir(parents=True)

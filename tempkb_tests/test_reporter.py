@@ -28,7 +28,7 @@ def told(demo_home, tmp_path_factory):
     shutil.copytree(demo_home, home, ignore=shutil.ignore_patterns("dagster"))
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("TEMPKB_HOME", str(home))
-        for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MPLCONFIGDIR", "XDG_CACHE_HOME"):
+        for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MPLCONFIGDIR"):
             patched.setenv(name, "")
         with dagster_at(load_home()) as instance:
             assert report(instance, open_store()) > 150

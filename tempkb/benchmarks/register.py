@@ -5,7 +5,6 @@ unless the release is extended, or something is added to it. Whoever reads a rel
 whatever `CURRENT` says. The file ends with its own checksum, so that nothing is built or read by an altered entry.
 """
 
-import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -29,8 +28,6 @@ from tempkb.store.versions import Version
 Place = tuple[str, str]
 """A table and a partition."""
 LOOK = 2.0  # seconds to wait for others who hold a lock only to see whether a program is at work
-_OF_WINDOW = re.compile(r"\.(?:\d{4}-\d\d-\d\d|future)")
-_WINDOW_AT_END = re.compile(rf"{_OF_WINDOW.pattern}$")
 _HELD: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())
 
 
@@ -343,18 +340,14 @@ def to_build_again(table: Table, partition: str) -> str:
         return "tempkb results"
     if table.family is not Family.RELEASE:
         return "tempkb build"
-    name = partition if table.partitioned_by == "release" else _WINDOW_AT_END.sub("", partition)
+    name = table.owner_of(partition)
     # Tokens are counted by a command of its own, because the tokenizer must be named again.
     return f"tempkb release tokens {name} FILE" if table.name == "answer_tokens" else f"tempkb release finish {name}"
 
 
 def keys_of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
     """Return those of some partitions of a table that belong to a release."""
-    if table.family is not Family.RELEASE:
-        return []
-    if table.partitioned_by == "release":
-        return [key for key in keys if key == name]
-    return [key for key in keys if key.startswith(name) and _OF_WINDOW.fullmatch(key[len(name) :])]
+    return [key for key in keys if table.family is Family.RELEASE and table.owner_of(key) == name]
 
 
 def places_of_release(store: Store, name: str) -> list[Place]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.steps import STEPS as DUMPS_STEPS
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.engine.steps import Look
 from tempkb.mentions.steps import BY_WINDOW, look
@@ -16,6 +17,8 @@ from tempkb.windows import Window, windows_until
 
 OF_WINDOW = frozenset(table.name for step in BY_WINDOW for table in step.makes)
 """Tables of a window that follow from texts and snapshot."""
+FOLLOWING = OF_WINDOW | {PAGE_TEXTS.name, PAGE_LINKS.name}
+"""All that follows from texts and snapshots, for which no dump is read."""
 _OF_QUARTER = frozenset({PAGE_WIKITEXTS.name, PAGE_TEXTS.name, PAGE_LINKS.name})
 
 
@@ -25,10 +28,9 @@ def missing_windows(store: Store, until: date) -> list[Window]:
     These are the ones that no dump was read for, and the ones of which texts, or tables of their dump, were lost to
     damage. What only rests on tables that stand is none of them: that needs no dump.
     """
-    settings = store.home.settings
-    every, seen = windows_until(settings.first_window, until, settings.granularity), look(store)
-    read = (REVISION_LOG.name, STABLE_SNAPSHOTS.name)
-    return [window for window in every if not all(seen.is_current(name, window.key) for name in read)]
+    settings, seen = store.home.settings, look(store)
+    every = windows_until(settings.first_window, until, settings.granularity)
+    return [window for window in every if not is_built(seen, window, [STABLE_SNAPSHOTS.name])]
 
 
 def stale_windows(store: Store) -> list[Window]:
@@ -59,10 +61,9 @@ def is_registered(store: Store, dump: Dump) -> bool:
 
     The run that registers it may have been killed between any two of these.
     """
-    files, pages, names = (store.lake.current(one.name, dump.dump_id) for one in (DUMP_FILES, PAGES, NAMESPACES))
-    if files is None or (dump.history and names is None):
-        return False
-    if dump.table("page") and (pages is None or not pages.fits(PAGES)):
+    needed = [DUMP_FILES, *([NAMESPACES] if dump.history else ()), *([PAGES] if dump.table("page") else ())]
+    seen = Look(store, DUMPS_STEPS)
+    if not all(seen.is_current(table.name, dump.dump_id) for table in needed):
         return False
     written = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
     return {row["file_name"]: row["size_bytes"] for row in written} == {

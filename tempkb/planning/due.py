@@ -4,6 +4,7 @@ Asked by the command line, by the sensors and by `tempkb plan`, so that all of
 them mean the same. Knows nothing of Dagster.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -55,13 +56,6 @@ class Outlook:
     nothing: str = ""
 
 
-def due_dumps(
-    store: Store, today: date | None = None, *, from_mirror: bool = True, only_listed: bool = True
-) -> list[Due]:
-    """Return the dumps that are worth having; the arguments are those of `look_out`."""
-    return look_out(store, today, from_mirror=from_mirror, only_listed=only_listed).due
-
-
 def look_out(
     store: Store,
     today: date | None = None,
@@ -111,12 +105,12 @@ def look_out(
 
 def is_ready(store: Store, due: Due) -> bool:
     """Is a dump here and written down, and so are the SQL tables that go with it?"""
-    if due.offer is not None or not is_registered(store, due.dump):
+    if due.offer is not None:
         return False
     # As the run will choose: what lies there without its publisher's list is not taken.
     listed = [dump for dump in find_dumps(store.home.dumps) if dump.is_listed and not dump.is_named]
     beside = tables_dump(listed, due.dump) if due.windows else None
-    return beside is None or beside.dump_id == due.dump.dump_id or is_registered(store, beside)
+    return all(is_registered(store, one) for one in {due.dump, beside or due.dump})
 
 
 def unregistered(store: Store) -> list[Dump]:
@@ -139,7 +133,7 @@ def retirable(store: Store, today: date | None = None) -> list[Dump]:
     Pages of other wikis stay, as do those of all wikis as long as the home's wiki is not known.
     """
     home = store.home
-    due = due_dumps(store, today, from_mirror=False, only_listed=False)
+    due = look_out(store, today, from_mirror=False, only_listed=False).due
     needed = {one.dump.dump_id for one in due} | {dump.dump_id for dump in unregistered(store)}
     # The folder may be a mirror that homes of other wikis share.
     own = [dump for dump in find_dumps(home.dumps) if dump.wiki == home.wiki or not dump.holds_pages]
@@ -165,28 +159,15 @@ def _shown(home: Home, mirror: HttpMirror | FolderMirror, since: date) -> Shown:
 
 
 def _of_windows(home: Home, missing: Sequence[Window], own: Sequence[Dump], offers: dict[str, Offer]) -> list[Due]:
-    here = {dump.dump_id for dump in own}
-    away = [dump_of(home.dumps, offer) for name, offer in offers.items() if name not in here]
-    every = [*own, *away]
-    served: dict[str, list[Window]] = {}
-    tables: dict[str, Dump] = {}
-    by_id = {dump.dump_id: dump for dump in every}
+    away = {name: offer for name, offer in offers.items() if name not in {dump.dump_id for dump in own}}
+    every = [*own, *(dump_of(home.dumps, offer) for offer in away.values())]
+    served = defaultdict[Dump, list[Window]](list)
     for window in missing:
-        dump = serving_dump(every, window)
-        if dump is None:
-            continue
-        served.setdefault(dump.dump_id, []).append(window)
-        beside = tables_dump(every, dump)
-        if beside is not None and beside.dump_id not in served:
-            tables[beside.dump_id] = beside
-    due = [
-        Due(dump, None if name in here else offers[name], purpose="its SQL tables")
-        for name, dump in tables.items()
-        if name not in served
-    ]
-    for name, windows in served.items():
-        due.append(Due(by_id[name], None if name in here else offers[name], tuple(windows)))
-    return due
+        if dump := serving_dump(every, window):
+            served[dump].append(window)
+    beside = dict.fromkeys(one for dump in served if (one := tables_dump(every, dump)) and one not in served)
+    tables = [Due(dump, away.get(dump.dump_id), purpose="its SQL tables") for dump in beside]
+    return [*tables, *(Due(dump, away.get(dump.dump_id), tuple(windows)) for dump, windows in served.items())]
 
 
 def _of_wikidata(

@@ -1,6 +1,6 @@
 """The dumps that a person names with `--dump`, and the dumps of Wikidata that lie here. Nothing is written here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,10 +21,7 @@ def named_dump(home: Home, files: Sequence[Path]) -> Dump | None:
     if not files:
         return None
     dump = name_dump(files, home.chosen_wiki)
-    _refuse_future(dump)
-    for other in find_dumps(home.dumps):
-        if other.dump_id == dump.dump_id and not other.is_named and not set(dump.history) <= set(other.history):
-            raise _other_files(home, dump)
+    _refuse_odd(home, dump, lambda there: not {*dump.history} <= {*there.history})
     home.refuse_other(dump.wiki)
     return dump
 
@@ -40,12 +37,7 @@ def named_entities(home: Home, files: Sequence[Path], day: str) -> Dump:
         SettingsError: the home's folder holds other files of the same dump, or the dump is from the future.
     """
     dump = name_entities(files, parse_day(day) if day else None)
-    _refuse_future(dump)
-    sums = {file.sha256 for file in dump.entities}
-    for other in find_dumps(home.dumps):
-        is_same_id = other.dump_id == dump.dump_id and not other.is_named
-        if is_same_id and other.entities and {file.sha256 for file in other.entities} != sums:
-            raise _other_files(home, dump)
+    _refuse_odd(home, dump, lambda there: bool(there.entities) and _sums(there) != _sums(dump))
     return dump
 
 
@@ -55,13 +47,17 @@ def entity_dumps(home: Home) -> list[Dump]:
     return sorted(there, key=lambda one: (one.horizon, one.dump_id))
 
 
-def _refuse_future(dump: Dump) -> None:
+def _sums(dump: Dump) -> set[str]:
+    return {file.sha256 for file in dump.entities}
+
+
+def _refuse_odd(home: Home, dump: Dump, is_other: Callable[[Dump], bool]) -> None:
+    """Refuse a dump from the future, or of which other files lie in the home's folder."""
     if flaw := in_the_future(horizon_day(dump), datetime.now(UTC).date()):
         raise SettingsError(f"--dump: {dump.dump_id} {flaw}")
-
-
-def _other_files(home: Home, dump: Dump) -> SettingsError:
-    return SettingsError(
-        f"--dump: the files are of {dump.dump_id}, and {home.dumps} holds other files of that dump; "
-        "leave out --dump to use those, or take another home for these"
-    )
+    there = (one for one in find_dumps(home.dumps) if one.dump_id == dump.dump_id and not one.is_named)
+    if any(map(is_other, there)):
+        raise SettingsError(
+            f"--dump: the files are of {dump.dump_id}, and {home.dumps} holds other files of that dump; "
+            "leave out --dump to use those, or take another home for these"
+        )

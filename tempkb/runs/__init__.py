@@ -1,1 +1,1 @@
-"""Runs: Dagster's jobs in this process, for what a command asks. See README.md."""
+"""What commands do, by the tasks of the rooms. See README.md."""

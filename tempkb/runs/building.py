@@ -3,14 +3,14 @@
 The web UI and the sensors run the same tasks, as jobs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from typing import Any
 
 from tempkb.api import open_store
 from tempkb.dumps.catalogue import Dump, find_dumps, remember
-from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
+from tempkb.dumps.tables import DUMP_FILES
 from tempkb.mentions.steps import look
-from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
-from tempkb.planning.built import OF_WINDOW, is_built, stale_windows
+from tempkb.planning.built import FOLLOWING, is_built, stale_windows
 from tempkb.planning.declaration import Request
 from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
 from tempkb.record import copy_fault, copy_record
@@ -24,7 +24,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
 from tempkb.wikidata.steps import bring_late_edits, is_read
-from tempkb.windows import Window, stretches
+from tempkb.windows import Window
 from tempkb.wording import counted
 
 
@@ -48,27 +48,37 @@ def build(request: Request) -> Summary:
 def _build(work: Work) -> Summary:
     dumps_read = [dump.dump_id for dump in work.entities] if work.tables_of(Family.ENTITIES) else []
     summary, store = Summary([window.key for window in work.windows], entity_dumps=dumps_read), open_store()
-    of_windows = work.tables_of(Family.WINDOW)
-    unread = windows_to_read(store, work.request, work.windows, of_windows)
-    behind, used = _behind(store, work, unread), _used(store, work, unread)
-    if used or unread or behind or _is_wikidata_due(store, work) or (of_windows and unlinked_windows(store)):
-        _run(store, work, unread, behind, used, summary)
+    unread = windows_to_read(store, work.request, work.windows, work.tables)
+    _run(work, unread, _used(store, work, unread), summary)
     if work.tables_of(Family.ENTITIES):
+        # Also where a dump was withdrawn: to those after it, it may have been the first that reached a window.
         bring_late_edits(open_store(), lambda _line: None)
     summary.notes += _kept(store, work, unread)
     return summary
 
 
-def _is_wikidata_due(store: Store, work: Work) -> bool:
-    """Is there a dump of entities to be named, written down or read?"""
-    is_read_anew = work.is_naming_entities or not work.tables_of(Family.ENTITIES)
-    return any(is_read_anew or not is_read(store, dump) for dump in work.entities)
-
-
-def _behind(store: Store, work: Work, unread: Sequence[Window]) -> list[Window]:
-    """The windows for which no dump is read, and of which something that follows from their texts is to be made."""
-    derived, seen = sorted(work.tables_of(Family.WINDOW) - OF_HISTORY), look(store)
-    return [one for one in work.windows if derived and one not in unread and not is_built(seen, one, derived)]
+def _run(work: Work, unread: Sequence[Window], used: Sequence[Dump], summary: Summary) -> None:
+    """Write down dumps, read histories, then Wikidata; give snapshots their items, and make what follows from all."""
+    new = [dump for dump in used if dump.is_named and not _is_known(open_store(), dump)]
+    for dump in used:
+        run_of(Family.DUMP, [dump.dump_id], summary)
+    if summary.failures:
+        _forget(new)
+        return
+    how = {"dump_id": work.named.dump_id if work.named else "", "rebuild": work.request.rebuild}
+    read = _of_windows(unread, summary, work.tables & OF_HISTORY, **how)
+    if summary.is_held:
+        # The rest is the other program's as well, and so are the files that were named.
+        raise LockTimeoutError(summary.failures[-1])
+    is_history_bad = bool(summary.failures)
+    if work.is_naming_entities:
+        _read_named(work.entities[0], work, summary)
+    else:
+        _read_wikidata(work.entities, work, summary)
+    linked = _link_items(work, summary)
+    _make_following(work, [*(one for one in work.windows if one not in unread), *read], linked, summary)
+    if is_history_bad:
+        _forget(new)
 
 
 def _used(store: Store, work: Work, unread: Sequence[Window]) -> list[Dump]:
@@ -81,52 +91,27 @@ def _used(store: Store, work: Work, unread: Sequence[Window]) -> list[Dump]:
 
 def _kept(store: Store, work: Work, unread: Sequence[Window]) -> list[str]:
     """Say which windows stay though another dump was named for them."""
-    if work.named is None:
-        return []
-    others = [one for one in work.windows if one not in unread]
-    others = [one for one in others if is_of_other_files(store, work.named, one, work.tables_of(Family.WINDOW))]
     return [
-        f"window {one.key} stays as it is: built before from another dump; --rebuild would replace it" for one in others
+        f"window {one.key} stays as it is: built before from another dump; --rebuild would replace it"
+        for one in work.windows
+        if work.named is not None and one not in unread
+        if is_of_other_files(store, work.named, one, work.tables)
     ]
 
 
-def _run(
-    store: Store,
-    work: Work,
-    unread: Sequence[Window],
-    behind: Sequence[Window],
-    used: Sequence[Dump],
-    summary: Summary,
-) -> None:
-    new = [dump for dump in used if dump.is_named and not _is_known(store, dump)]
-    for dump in used:
-        run_of(Family.DUMP, [dump.dump_id], summary)
-    if summary.failures:
-        _forget(new)
-        return
-    _build_windows(work, unread, behind, summary)
-    if summary.is_held:
-        # The rest is the other program's as well, and so are the files that were named.
-        raise LockTimeoutError(summary.failures[-1])
-    is_history_bad = bool(summary.failures)
-    if work.is_naming_entities:
-        _read_named(work.entities[0], work, summary)
-    else:
-        _read_wikidata(work.entities, work, summary)
-    _link_items(work, summary)
-    if is_history_bad:
-        _forget(new)
+def _of_windows(windows: Sequence[Window], summary: Summary, tables: Set[str], **how: Any) -> list[Window]:
+    """Make tables of some windows, each of what it is read from once for all; return the windows that have all."""
+    made = run_of(Family.WINDOW, [one.key for one in windows], summary, tables, **how) if windows else ()
+    return [one for one in windows if one.key in made]
 
 
-def _build_windows(work: Work, unread: Sequence[Window], behind: Sequence[Window], summary: Summary) -> None:
-    """Read the histories of some windows; of the others make only what follows from their texts."""
-    of_windows = work.tables_of(Family.WINDOW)
-    named = work.named.dump_id if work.named else ""
-    for stretch in stretches(unread):
-        keys = [one.key for one in stretch]
-        run_of(Family.WINDOW, keys, summary, of_windows, dump_id=named, rebuild=work.request.rebuild)
-    for stretch in stretches(behind):
-        run_of(Family.WINDOW, [one.key for one in stretch], summary, of_windows - OF_HISTORY)
+def _make_following(work: Work, windows: Sequence[Window], linked: Sequence[Window], summary: Summary) -> None:
+    """Make what follows from texts and snapshots: of some windows, and of those with new items what followed before."""
+    store, wanted = open_store(), work.tables & FOLLOWING
+    if wanted:
+        seen = look(store)
+        behind = {one for one in windows if not is_built(seen, one, sorted(wanted))}
+        _of_windows(sorted(behind | {*linked} & {*stale_windows(store)}), summary, wanted)
 
 
 def _is_known(store: Store, dump: Dump) -> bool:
@@ -139,13 +124,8 @@ def _forget(dumps: Sequence[Dump]) -> None:
     windows = [*store.lake.versions(REVISION_LOG.name), *store.lake.versions(STABLE_SNAPSHOTS.name)]
     used = {setting_of(version, "dump_id") for version in windows}
     for dump in dumps:
-        if dump.dump_id in used:
-            continue
-        for table in (DUMP_FILES, PAGES, NAMESPACES):
-            store.lake.remove(table.name, dump.dump_id)
-        from tempkb.dumps.retention import remove_dump
-
-        remove_dump(store.home.dumps, dump)
+        if dump.dump_id not in used:
+            _withdraw(dump)
 
 
 def _read_wikidata(dumps: Sequence[Dump], work: Work, summary: Summary) -> None:
@@ -164,21 +144,18 @@ def _read_named(dump: Dump, work: Work, summary: Summary) -> None:
     If it cannot be read, nothing of it is remembered, and what was read before stays.
     """
     root = load_home().dumps
-    others = [one for one in find_dumps(root) if one.is_named and one.entities]
-    before = next((one for one in others if one.dump_id == dump.dump_id), None)
-    described = open_store().lake.current(DUMP_FILES.name, dump.dump_id)
-    is_in_folder = any(one.dump_id == dump.dump_id and not one.is_named for one in find_dumps(root))
+    there = find_dumps(root)
+    named = {one.dump_id: one for one in there if one.is_named and one.entities}
+    before, described = named.pop(dump.dump_id, None), open_store().lake.current(DUMP_FILES.name, dump.dump_id)
+    is_in_folder = any(one.dump_id == dump.dump_id and not one.is_named for one in there)
     remember(root, dump)
     _read_wikidata([dump], work, summary)
     if not work.tables_of(Family.ENTITIES):
         return
     if is_read(open_store(), dump):
         same = {file.sha256 for file in dump.entities}
-        for other in others:
-            if (
-                other.dump_id != dump.dump_id
-                and {file.sha256 for file in other.entities if file.path.is_file()} == same
-            ):
+        for other in named.values():
+            if {file.sha256 for file in other.entities if file.path.is_file()} == same:
                 _withdraw(other)
                 summary.notes.append(f"{other.dump_id}, the same files as of {other.date}, was withdrawn")
     elif before is not None:
@@ -194,21 +171,15 @@ def _read_named(dump: Dump, work: Work, summary: Summary) -> None:
 
 
 def _withdraw(dump: Dump) -> None:
-    """Take a named dump of entities, and what was read of it, out of the home; its files stay."""
+    """Take a named dump, and what was read of it, out of the home; its files stay."""
     store = open_store()
     remove(store, of_dump(store, dump.dump_id, force=True))
-    # To those after it, it may have been the first that reached a window.
-    bring_late_edits(store, lambda _line: None)
 
 
-def _link_items(work: Work, summary: Summary) -> None:
-    """Give windows that stand the Wikidata items that are known by now, and build anew what follows from them."""
-    if STABLE_SNAPSHOTS.name not in work.tables:
-        return
-    unlinked = unlinked_windows(open_store())
-    for stretch in stretches(unlinked):
-        run_of(Family.WINDOW, [one.key for one in stretch], summary, [STABLE_SNAPSHOTS.name], only_items=True)
-    following = sorted(work.tables & {PAGE_TEXTS.name, PAGE_LINKS.name, *OF_WINDOW})
+def _link_items(work: Work, summary: Summary) -> list[Window]:
+    """Give windows that stand the Wikidata items that are known by now; return those that have got some."""
+    unlinked = unlinked_windows(open_store()) if STABLE_SNAPSHOTS.name in work.tables else []
+    _of_windows(unlinked, summary, {STABLE_SNAPSHOTS.name}, only_items=True)
     left = unlinked_windows(open_store()) if unlinked else []
     linked = [window for window in unlinked if window not in left]
     if linked:
@@ -216,6 +187,4 @@ def _link_items(work: Work, summary: Summary) -> None:
             f"{counted(len(linked), 'built window')} {'was' if len(linked) == 1 else 'were'} given the Wikidata items "
             "that are known by now; nothing else of them has changed, and no dump was read for it"
         )
-    stale = [one for one in stale_windows(open_store()) if one in linked] if linked and following else []
-    for stretch in stretches(stale):
-        run_of(Family.WINDOW, [one.key for one in stretch], summary, following)
+    return linked

@@ -43,9 +43,11 @@ class Summary:
     is_held: bool = False
 
 
-def run_of(family: Family, keys: Sequence[str], summary: Summary, tables: Collection[str] = (), **words: Any) -> None:
+def run_of(
+    family: Family, keys: Sequence[str], summary: Summary, tables: Collection[str] = (), **words: Any
+) -> Sequence[str]:
     """Make tables of a family, by default all, for some keys; see `run`."""
-    run([task for task in tasks() if task.family is family], keys, summary, tables, words)
+    return run([task for task in tasks() if task.family is family], keys, summary, tables, words)
 
 
 def run_each(tables: Sequence[Table], wanted: Mapping[str, Mapping[str, Any]]) -> Summary:
@@ -66,13 +68,16 @@ def run(
     summary: Summary,
     tables: Collection[str] = (),
     words: Mapping[str, Any] = {},  # noqa: B006 - is only read
-) -> None:
+) -> Sequence[str]:
     """Do tasks one after the other; what could not be made is left out behind it. Judge what was made at the end.
 
     Args:
         chosen: in the order of the data.
         tables: names of those that are wanted; empty for all.
         words: how.
+
+    Returns:
+        the keys of which all was made.
     """
     store, every, made = open_store(), steps(), list[tuple[Task, Order, Done]]()
     summary.has_run = True
@@ -90,6 +95,7 @@ def run(
                     raise
                 summary.failures.append(said)
                 summary.is_held |= isinstance(error, LockTimeoutError)
+                keys = ()
                 break
             made.append((task, order, done))
             summary.notes += [note for note in done.notes if note not in summary.notes]
@@ -99,6 +105,7 @@ def run(
                 if not keys:
                     break
         summary.failures += [said for one in made for said in _broken(*one)]
+    return keys
 
 
 def _broken(task: Task, order: Order, done: Done) -> list[str]:
@@ -150,16 +157,15 @@ def _tell(said: str) -> None:
 
 def _rounds(work: Callable[[], Summary], store: Store, found: dict[str, Fault]) -> Summary:
     while True:
-        summary, error = Summary(), None
         try:
-            summary = work()
+            summary, error = work(), None
         except StoredDamageError as met:
             # Met while it was worked out what there is to do.
-            error = met
+            summary, error = Summary(failures=[str(met)]), met
         more = {str(fault): fault for fault in store.faults()}
         is_new = not more.keys() <= found.keys()
         found |= more
-        if is_new and (error or summary.failures):
+        if is_new and summary.failures:
             continue
         if error:
             raise error

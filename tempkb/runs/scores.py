@@ -69,20 +69,16 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
         if name in ready and (name not in new or ready[name]["checkpoint"] == model_request(name, new[name]).checkpoint)
     ]
 
-    summary = past_damage(lambda: _ask(kind, store, [ready[name] for name in usable], words))
+    def work() -> Summary:
+        due = due_models(kind, store, BENCHMARKS, [ready[name] for name in usable], kind.request.of(words))
+        return run_each([kind.table], dict.fromkeys(due, words))
+
+    summary = past_damage(work)
     left_out = [line for name, line in unusable.items() if is_all or name in asked]
     # Who names a model expects its answers; of all models, some may have been known to be of no use.
     summary.failures[:0] = [*([] if is_all else left_out), *added.failures]
     summary.notes[:0] = [*(left_out if is_all else []), *added.notes]
     return usable, summary
-
-
-def _ask(kind: Kind, store: Store, rows: Sequence[Mapping[str, Any]], words: Words) -> Summary:
-    """Run the job of a kind of answers for those models that have something left to answer."""
-    due = due_models(kind, store, BENCHMARKS, rows, kind.request.of(words))
-    if not due:
-        return Summary()
-    return run_each([kind.table], dict.fromkeys(due, words))
 
 
 def _new(kind: Kind, names: Mapping[str, str], known: Container[str]) -> dict[str, Mapping[str, str]]:

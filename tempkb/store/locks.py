@@ -136,28 +136,9 @@ def _working(folder: Path, names: Iterable[str], lock: int, seconds: float) -> I
         yield
 
 
-def bear_mark(folder: Path, mark: str) -> int:
-    """Show under a name that this process is alive, until it ends or closes the descriptor that is returned."""
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f".{mark}"
-    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT, 0o644)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    # With the lock on it, so that nobody takes it for the mark of a dead process.
-    draft.rename(folder / mark)
-    return descriptor
-
-
-def is_alive(folder: Path, mark: str) -> bool:
-    """Is the process that bears a mark alive? If not, the mark is removed."""
-    path = folder / mark
-    try:
-        with path.open("r+") as handle:
-            if not try_lock(handle.fileno()):
-                return True
-            path.unlink()
-    except FileNotFoundError:
-        pass
-    return False
+def name_of_run(run_id: str) -> str:
+    """Return the name of the lock that the process of a run of Dagster holds until it ends."""
+    return f"run {run_id}"
 
 
 def try_lock(descriptor: int, lock: int = fcntl.LOCK_EX) -> bool:

@@ -1,7 +1,6 @@
 """The table of models: what is added, what a name is bound to, and what becomes of checkpoints that cannot be used."""
 
 import json
-import os
 import shutil
 from datetime import date
 
@@ -414,13 +413,3 @@ def test_dagster_knows_the_models_of_a_home_and_forgets_those_that_were_removed(
     assert known() == ["tiny"]
     shutil.rmtree(home_folder / "dagster")
     assert known() == ["tiny"], "a storage that is made anew knows it again"
-
-
-def test_the_hubs_cache_stays_the_users_own(home_folder, monkeypatch, tmp_path):
-    """Libraries that Dagster's steps use keep their caches in the home, but not gigabytes of models."""
-    monkeypatch.delenv("HF_HOME", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for _ in range(2):
-        with dagster_at(load_home()):
-            assert os.environ["XDG_CACHE_HOME"].startswith(str(home_folder))
-            assert os.environ["HF_HOME"] == str(tmp_path / "cache" / "huggingface")

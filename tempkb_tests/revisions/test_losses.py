@@ -12,7 +12,7 @@ from tempkb.dumps.sites import write_namespaces
 from tempkb.errors import ContractError
 from tempkb.mentions.steps import BY_WINDOW, look
 from tempkb.planning.built import is_built, missing_windows
-from tempkb.planning.due import due_dumps, retirable
+from tempkb.planning.due import look_out, retirable
 from tempkb.removal import of_windows, remove
 from tempkb.revisions.building import ALL, Plan, build
 from tempkb.revisions.losses import lacking_quarters, lacking_texts
@@ -106,7 +106,7 @@ def test_the_dump_of_lost_texts_is_due_and_stays(built):
     keeping = Store(load_home(first_window="2020-10-01", keep_dumps=1, namespaces="all", workers=1), TABLES)
     day = date(2021, 7, 5)
     assert [one.key for one in missing_windows(keeping, day)] == ["2020-10-01", "2021-01-01"]
-    (due,) = due_dumps(keeping, day, from_mirror=False, only_listed=False)
+    (due,) = look_out(keeping, day, from_mirror=False, only_listed=False).due
     assert (due.dump.dump_id, [one.key for one in due.windows]) == (dump.dump_id, ["2020-10-01", "2021-01-01"])
     assert retirable(keeping, day) == []
     read_again(store, dump, windows, windows)

@@ -63,6 +63,7 @@ def test_one_key_that_fails_does_not_stop_the_others(done):
 def test_only_tasks_that_make_what_is_wanted_are_done(done):
     assert run_each([SECOND], {"a": {}}).failures == []
     assert done == [("second", ["a"], {})]
+    assert list(run(jobs.tasks(), ["b"], Summary())) == ["b"]
     assert run_each([SECOND], {}) == Summary()
 
 
@@ -83,7 +84,7 @@ def test_a_check_that_fails_is_a_failure_and_its_verdict_is_kept(done):
 )
 def test_what_the_machine_or_another_program_prevents_is_said(done, error, said, is_held):
     summary = Summary()
-    run(jobs.tasks(), ["a"], summary, words={"first": error})
+    assert list(run(jobs.tasks(), ["a"], summary, words={"first": error})) == []
     assert (len(summary.failures), summary.is_held) == (1, is_held)
     assert summary.failures[0].startswith(said)
 
