@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,6 @@ from tempkb.store.store import Store
 from tempkb.store.types import INT32, INT64, STRING, ColumnType, list_of
 
 Output = Literal["multiple_choice", "generate_until", "loglikelihood"]
-OUTPUTS: tuple[Output, ...] = get_args(Output)
 FOLDER = "lm_eval"
 """Where the tasks are in an export."""
 _ROWS = Path(__file__).with_name("lm_eval_rows.py")

@@ -11,8 +11,6 @@ from tempkb.store.columns import columns, rules
 from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View, table_of_results
 
-POSITIONS = ("before", "inside", "after")
-
 _KINDS = "; ".join(f"{name}: {meaning}" for name, meaning in NAMES.items())
 _VALUES = ("exact_match", "f1", "rouge1", "recall_at_10", "rouge1_over_masks", "released_f1_macro")
 
