@@ -8,8 +8,8 @@ from tempkb.generations.kind import KINDS as ANSWERS
 from tempkb.linking.known import known_linker, words_of
 from tempkb.linking.requests import command_of, command_of_link
 from tempkb.linking.tables import KINDS, LINKERS, linker_of
-from tempkb.models.checking import UNSAID, differing_from_said
 from tempkb.models.known import known_model, words_of_row
+from tempkb.models.steps import UNSAID, differing_from_said
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import is_imported, model_of
 from tempkb.settings import Home

@@ -17,10 +17,10 @@ import dagster as dg
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.checks import check_of
 from tempkb.dumps.catalogue import find_dumps
-from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES
+from tempkb.dumps.verification import remove_dump
+from tempkb.engine.assets import CHAINED, DUMPS, check_of
 from tempkb.engine.tasks import works_on
 from tempkb.errors import SourceError, TempkbError
 from tempkb.failures import call_hook, innermost
@@ -28,7 +28,6 @@ from tempkb.generations.tables import GENERATIONS
 from tempkb.instance import end_dead_runs
 from tempkb.models.known import known_models
 from tempkb.models.tables import MODELS, READY
-from tempkb.partitions import CHAINED, DUMPS
 from tempkb.planning.built import FOLLOWING, stale_windows
 from tempkb.planning.due import Due, is_ready, look_out, retirable, unregistered
 from tempkb.reporter import report

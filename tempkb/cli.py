@@ -236,7 +236,7 @@ def rm(force: bool, yes: bool, **named: str) -> None:
       tempkb rm --model t5-large
       tempkb rm --linker demo-2022-01-01-demo
     """
-    from tempkb.screens.removal import remove_what
+    from tempkb.screens.upkeep import remove_what
 
     remove_what(**named, force=force, ask=not yes)
 
@@ -273,7 +273,7 @@ def fetch(wikidata: bool) -> None:
       TEMPKB_HOME=data/simplewiki TEMPKB_WIKI=simplewiki TEMPKB_CONTACT=me@example.org \\
         TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch --no-wikidata
     """
-    from tempkb.planning.fetching import fetch
+    from tempkb.planning.due import fetch
     from tempkb.screens.console import print_next, say
     from tempkb.screens.failure import tell
 
@@ -380,7 +380,7 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> No
     if is_all and (second or (seed, pages, quarters) != _DEMO_WORLD):
         raise click.UsageError("--all builds the first dump of the default world; leave out the other options")
     if is_all:
-        from tempkb.linking.extra import require_extra
+        from tempkb.linking.known import require_extra
 
         require_extra("demo --all: training linkers")
     from tempkb.demo.world import write_demo
@@ -395,7 +395,7 @@ def _run_steps() -> None:
     """Run the commands of the demo in this process."""
     from gc import collect, freeze
 
-    from tempkb.demo.steps import STEPS
+    from tempkb.demo.world import STEPS
     from tempkb.linking.training.teaching import school
     from tempkb.settings import home_in_front
 

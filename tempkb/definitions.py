@@ -12,15 +12,19 @@ from tempkb import automation
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.tasks import tasks_of
-from tempkb.checks import check_of
-from tempkb.engine.assets import asset_of, code_version_of, keys_of
+from tempkb.engine.assets import (
+    asset_of,
+    check_of,
+    code_version_of,
+    keys_of,
+    partitions_of,
+    store_resource,
+    with_columns,
+)
 from tempkb.engine.tasks import Task
-from tempkb.partitions import partitions_of
 from tempkb.room import Room
 from tempkb.rooms import ROOMS, TABLES, VIEWS, steps
 from tempkb.settings import Home, load_home
-from tempkb.store.assets import with_columns
-from tempkb.store.resource import store_resource
 from tempkb.store.tables import Family, by_name
 
 _DECLARED = by_name(TABLES)

@@ -17,9 +17,8 @@ from typing import Any
 
 from tempkb.errors import TempkbError
 from tempkb.settings import Home, load_home
-from tempkb.store.files import replace_whole
+from tempkb.store.files import own, replace_whole
 from tempkb.store.locks import Patience, is_at_work, locked, name_of_run, try_lock
-from tempkb.store.owned import own
 
 DAGSTER_YAML = """\
 # Written by tempkb for this home; the committed dagster.yaml says the same for the default home.

@@ -15,7 +15,7 @@ from typing import Any
 
 from tempkb.benchmarks.register import entry_path, frozen_versions, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
-from tempkb.dumps.retention import empty_bin, folders_of, remove_dump
+from tempkb.dumps.verification import empty_bin, folders_of, remove_dump
 from tempkb.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.generations.kind import KINDS
 from tempkb.linking.known import known_linkers
@@ -24,7 +24,7 @@ from tempkb.linking.tables import drafts_of as linker_drafts_of
 from tempkb.models.tables import MODELS, NAME_PATTERN
 from tempkb.planning.due import look_out
 from tempkb.scores.tables import drafts_of
-from tempkb.store.owned import own_tree, real_folders, remove_tree
+from tempkb.store.files import own_tree, real_folders, remove_tree
 from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table

@@ -17,14 +17,12 @@ import dagster as dg
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import releases_of
 from tempkb.benchmarks.tasks import tasks_of
-from tempkb.engine.assets import code_version_of, facts_of_key, in_dagster, keys_of
+from tempkb.engine.assets import DUMPS, LINKERS, MODELS, code_version_of, facts_of_key, in_dagster, keys_of, sample_of
 from tempkb.engine.steps import Look
 from tempkb.engine.tasks import Shows, Task
-from tempkb.partitions import DUMPS, LINKERS, MODELS
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.rooms import steps, tasks
 from tempkb.settings import Home
-from tempkb.store.assets import sample_of
 from tempkb.store.files import replace_whole
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table

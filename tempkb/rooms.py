@@ -7,16 +7,16 @@ dumps -> wikidata --------------------------^   models, linking
 from typing import TYPE_CHECKING
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.fact_queries.room import ROOM as FACT_QUERIES
-from tempkb.dumps.room import ROOM as DUMPS
-from tempkb.generations.room import ROOM as GENERATIONS
-from tempkb.linking.room import ROOM as LINKING
-from tempkb.mentions.room import ROOM as MENTIONS
-from tempkb.models.room import ROOM as MODELS
+from tempkb.benchmarks.fact_queries.views import ROOM as FACT_QUERIES
+from tempkb.dumps.tables import ROOM as DUMPS
+from tempkb.generations.tables import ROOM as GENERATIONS
+from tempkb.linking.tables import ROOM as LINKING
+from tempkb.mentions.tables import ROOM as MENTIONS
+from tempkb.models.tables import ROOM as MODELS
 from tempkb.results.room import ROOM as RESULTS
-from tempkb.revisions.room import ROOM as REVISIONS
-from tempkb.scores.room import ROOM as SCORES
-from tempkb.wikidata.room import ROOM as WIKIDATA
+from tempkb.revisions.tables import ROOM as REVISIONS
+from tempkb.scores.tables import ROOM as SCORES
+from tempkb.wikidata.views import ROOM as WIKIDATA
 
 if TYPE_CHECKING:
     from tempkb.engine.steps import Step

@@ -2,7 +2,7 @@
 
 A window is [start, end), UTC. Its *cut* is its end: the first instant that is
 *not* in the window's snapshot. Dagster's partitions are defined in
-`partitions.py`, and windows know nothing of dumps.
+`engine/assets.py`, and windows know nothing of dumps.
 """
 
 import calendar

@@ -228,7 +228,7 @@ def import_libraries(aside):
 
 def _draw():
     """Draw a picture, so that Matplotlib has found its fonts and loaded its formats."""
-    from tempkb.benchmarks.plots import plot_bars
+    from tempkb.benchmarks.card import plot_bars
 
     plot_bars("x", ["2021-01-01"], {"unchanged": [1]})
 

@@ -10,11 +10,11 @@ from datetime import UTC, date, datetime
 import dagster as dg
 import pytest
 
-from tempkb.dumps import fetching
+from tempkb.dumps import download as fetching
 from tempkb.dumps.http import Manners
+from tempkb.engine.assets import CHAINED
 from tempkb.engine.tasks import works_on
 from tempkb.errors import SettingsError, SourceError
-from tempkb.partitions import CHAINED
 from tempkb.settings import load_home
 from tempkb.store.locks import at_work, name_of_run
 from tempkb.store.tables import Family
@@ -253,7 +253,7 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
     home_folder, demo_dumps, monkeypatch, configure, automation, instance
 ):
     from tempkb.definitions import assets_of
-    from tempkb.dumps.room import ROOM
+    from tempkb.dumps.tables import ROOM
 
     with serving() as server:
         for path in (demo_dumps / "dumps").rglob("*"):
@@ -285,7 +285,7 @@ def test_a_dump_that_vanishes_before_its_run_is_told_and_turns_nothing_red(
     home_folder, configure, automation, instance
 ):
     from tempkb.definitions import assets_of
-    from tempkb.dumps.room import ROOM
+    from tempkb.dumps.tables import ROOM
 
     with serving() as server:
         files = {"pages-meta-history.xml.bz2": b"x", "page.sql.gz": b"x", "page_props.sql.gz": b"x"}
@@ -441,7 +441,7 @@ def test_while_a_command_works_nothing_is_asked_for_that_would_wait_for_it(regis
 @pytest.mark.slow
 def test_what_was_put_there_by_hand_is_taken_by_nobody_but_a_person(arrived, automation, instance):
     """An older dump without its publisher's list would serve the windows first, were it told of."""
-    from tempkb.revisions.plans import plan_windows
+    from tempkb.revisions.making import plan_windows
 
     home, _ = arrived
     told = home / "dumps/demowiki/20240101"

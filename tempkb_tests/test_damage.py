@@ -462,7 +462,7 @@ def test_a_removal_that_was_killed_is_finished_by_its_repeat(home, tmp_path):
     for typed_again, gone, at in [
         (("model", "rm", "tiny", "--yes"), "models", "store.store.Store.publish"),
         (("rm", "--window", "2021-01-01..2021-07-01", "--yes"), "stable_snapshots", "store.store.Store.publish"),
-        (("rm", "--dump", "testwiki-20210701", "--force", "--yes"), "pages", "dumps.retention.empty_bin"),
+        (("rm", "--dump", "testwiki-20210701", "--force", "--yes"), "pages", "dumps.verification.empty_bin"),
     ]:
         before = shown(home, gone)
         with mock.patch(f"tempkb.{at}", side_effect=KilledError), pytest.raises(KilledError):

@@ -26,7 +26,7 @@ from tempkb.linking.answering import Answer
 from tempkb.linking.training.recipe import Recipe
 from tempkb.models.declaration import ModelRequest
 from tempkb.models.families import TRAITS
-from tempkb.models.scores import Score, Status
+from tempkb.models.rows import Score, Status
 from tempkb.options import options_of
 from tempkb.record import IDENTITY
 from tempkb.results import linking_effects

@@ -225,7 +225,7 @@ import dagster as dg
 from tempkb.reporter import report
 from tempkb.settings import load_home
 from tempkb.store.locks import is_at_work, name_of_run
-from tempkb.store.resource import store_resource
+from tempkb.engine.assets import store_resource
 @dg.op(required_resource_keys={"store"})
 def work(context):
     assert is_at_work(load_home().working, name_of_run(context.run_id))

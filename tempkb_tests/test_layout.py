@@ -58,7 +58,7 @@ RANKS = {
     "api": 8.2,
     "scores.checking": 8.3,
     "generations": 8.051,
-    "generations.checking": 8.31,
+    "generations.steps": 8.31,
     "generations.making": 8.41,
     "scores.making": 8.4,
     "results.reading": 8.3,

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 import tempkb.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
 from tempkb.api import open_store
 from tempkb.cli import main
-from tempkb.dumps.fetching import present_dump
+from tempkb.dumps.download import present_dump
 from tempkb.errors import MissingDumpError
+from tempkb.planning.built import newest_held
 from tempkb.planning.due import look_out
-from tempkb.planning.untaken import newest_held
 from tempkb.runs import building
 from tempkb.windows import Granularity, Window, windows_until
 from tempkb_tests.conftest import run_tempkb

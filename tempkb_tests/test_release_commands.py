@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 from click.testing import CliRunner
 
-from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main

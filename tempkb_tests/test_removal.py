@@ -14,7 +14,7 @@ from tempkb.linking.linkers import train_linker
 from tempkb.linking.requests import linker_request
 from tempkb.removal import of_linker, of_model, of_release, remove
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.owned import LinkError
+from tempkb.store.files import LinkError
 from tempkb.store.said import Said, change_said
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.store.ageing import let_a_day_go_by

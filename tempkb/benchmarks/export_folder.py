@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.errors import SettingsError
+from tempkb.store.files import own, remove_tree
 from tempkb.store.locks import passing_lock
-from tempkb.store.owned import own, remove_tree
 
 SUMS = "SHA256SUMS"
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tempkb.benchmarks.export_folder import ExportFolder
-from tempkb.benchmarks.releases import AnyRelease
+from tempkb.benchmarks.register import AnyRelease
 from tempkb.store.store import Store
 from tempkb.store.types import INT32, INT64, STRING, ColumnType, list_of
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from tempkb.benchmarks.export_folder import ExportFolder
-from tempkb.benchmarks.register import release_files, release_versions
-from tempkb.benchmarks.releases import AnyRelease
+from tempkb.benchmarks.register import AnyRelease, release_files, release_versions
 from tempkb.store.memory import asking, view_files
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store

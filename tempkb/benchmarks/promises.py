@@ -1,16 +1,18 @@
 """Promises of a release about its rows, checked before it counts as built, and again for the UI. Without Dagster.
 
-Only the rows of the given releases are checked, so that a fault of one release does
-not fail the run of another.
+Only the rows of the given releases are checked, so that a fault of one release does not fail the run of another.
+
+Judges promises of releases; only those of a run.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-from tempkb.benchmarks.register import release_versions
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.register import is_registered, release_versions, releases_of
 from tempkb.errors import ContractError
 from tempkb.store import promises
-from tempkb.store.promises import Promise
+from tempkb.store.promises import Promise, Subject, Verdict
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version
@@ -48,3 +50,13 @@ def require(store: Store, declared: Iterable[Promise], release: str) -> None:
                 f"{', '.join(map(str, rows[0]))}. "
                 "This is a fault of tempkb or of damaged tables, not of the design; please report it"
             )
+
+
+def judged(benchmark: Benchmark, promise: Promise, store: Store, subject: Subject) -> Verdict:
+    """Return whether releases keep a promise; all releases of the benchmark if the subject names none."""
+    names = list(releases_of(store.home, benchmark.name) if subject.partitions is None else subject.partitions)
+    gone = [name for name in names if not is_registered(store.home, name)]
+    if gone:
+        # The step that has failed says why nothing of the release was kept; there are no rows to check.
+        return Verdict(False, {"not_checked": f"not built: {', '.join(gone)}"}, is_warning=True)
+    return promise.verdict(broken(store, promise, names))

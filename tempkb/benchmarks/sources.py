@@ -1,9 +1,21 @@
-"""The default sources of a release: the newest cut that is built, and the newest Wikidata dump that was read."""
+"""The default sources of a release: the newest cut that is built, and the newest Wikidata dump that was read.
 
+The files of dumps from which a release was made: found when it is built, kept in its manifests, named on its card.
+
+A manifest names such a file `<dump>/<file>`, beside the tables from which the rows were made.
+"""
+
+from collections.abc import Collection
+
+from tempkb.dumps.tables import PAGES
 from tempkb.errors import SourceError
 from tempkb.mentions.tables import ENTITY_POPULARITY
+from tempkb.revisions.losses import setting_of
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.store import Store
-from tempkb.wikidata.days import dump_dates
+from tempkb.store.versions import Version
+from tempkb.wikidata.scope import dump_dates
+from tempkb.wikidata.tables import TABLES as OF_WIKIDATA
 from tempkb.windows import window_of_key
 
 
@@ -32,3 +44,39 @@ def newest_wikidata(store: Store) -> str:
             "wikidatawiki/entities/20260101/wikidata-20260101-all.json.gz, or name it: tempkb build --dump FILE"
         )
     return max(read, key=lambda name: (read[name], name))
+
+
+# Whatever else a release is made from, such as mentions and texts, is made from the dumps of the same snapshots.
+_FOLLOWED = {STABLE_SNAPSHOTS.name, PAGES.name, *(table.name for table in OF_WIKIDATA)}
+
+
+def with_files(store: Store, versions: Collection[Version]) -> dict[str, str]:
+    """Return the inputs of a release's rows for their manifest: the tables that were read, and the files behind them.
+
+    Returns:
+        table and partition -> version; `<dump>/<file>` -> SHA-256; and `<dump>/` -> nothing for a dump whose files are
+        not known any more, because its tables were removed or read again after a snapshot was made from them.
+    """
+    found = {f"{one.table} {one.partition}": one.version for one in versions}
+    for one in versions:
+        found |= _files_behind(store, one) if one.table in _FOLLOWED else files_of(one)
+    return found
+
+
+def files_of(version: Version) -> dict[str, str]:
+    """Return the files from which a version of a release's rows was made, by `<dump>/<file>`."""
+    return {name: digest for name, digest in version.inputs.items() if "/" in name}
+
+
+def _files_behind(store: Store, version: Version) -> dict[str, str]:
+    found: dict[str, str] = {}
+    dump_id = setting_of(version, "dump_id") or version.partition
+    for name, digest in version.inputs.items():
+        table, _, partition = name.partition(" ")
+        if table not in _FOLLOWED:
+            found[f"{dump_id}/{name}"] = digest
+        elif (source := store.lake.current(table, partition)) is not None and source.version == digest:
+            found |= _files_behind(store, source)
+        else:
+            found[f"{partition}/"] = ""
+    return found

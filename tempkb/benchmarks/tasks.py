@@ -7,11 +7,9 @@ from functools import partial
 from typing import Any
 
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.building import begin, build_step, measure, versions_of
-from tempkb.benchmarks.checks import judged
-from tempkb.benchmarks.methods import Step
-from tempkb.benchmarks.register import as_listed, releases_of, unfinished_releases
-from tempkb.benchmarks.releases import create, load
+from tempkb.benchmarks.methods import Step, begin, build_step, measure, versions_of
+from tempkb.benchmarks.promises import judged
+from tempkb.benchmarks.register import as_listed, create, load, releases_of, unfinished_releases
 from tempkb.engine.steps import Source, Standing
 from tempkb.engine.tasks import Done, Order, Shows, Task
 from tempkb.errors import TempkbError

@@ -2,6 +2,8 @@
 
 A release is frozen: what stands of it is not made again, though code, texts or dumps are others by now. Only what was
 made from a table of the release itself follows if that table was lost, and then made again with other rows.
+
+Temporary tables of what Python has worked out, for queries that join it with tables of the lake.
 """
 
 import time
@@ -15,7 +17,7 @@ import duckdb
 import pyarrow as pa
 
 from tempkb.benchmarks.register import keys_of_release, release_versions, to_build_again
-from tempkb.benchmarks.source_files import with_files
+from tempkb.benchmarks.sources import with_files
 from tempkb.engine.steps import Log, Look, lacking_source
 from tempkb.filtering import LeftOut
 from tempkb.mentions.steps import STEPS as MENTIONS_STEPS
@@ -144,3 +146,19 @@ def working(
     """Give the work of one step for a release, with a connection and a folder of its own."""
     with store.lake.staging() as folder, spilling_to(folder) as connection:
         yield ReleaseWork(store, release, log, folder, connection, options or {})
+
+
+def make_table(connection: duckdb.DuckDBPyConnection, name: str, columns: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Make a temporary table, or replace one.
+
+    Args:
+        columns: SQL of their names and types.
+    """
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
+    if rows:
+        arrays = [pa.array(values) for values in zip(*rows, strict=True)]
+        connection.register(
+            "rows_given", pa.Table.from_arrays(arrays, names=[f"column_{at}" for at in range(len(arrays))])
+        )
+        connection.execute(f"INSERT INTO {name} FROM rows_given")
+        connection.unregister("rows_given")

@@ -52,7 +52,7 @@ def train(release: str, cuts: tuple[str, ...], seeds: tuple[int, ...], name: str
       tempkb linker train demo --base ./bert --set epochs=3 --set batch_size=32
     """
     from tempkb.runs.linkers import train as run
-    from tempkb.screens.linkers import print_linkers
+    from tempkb.screens.linking import print_linkers
 
     names, summary = run(release, cuts, seeds, name, words_typed(asked))
     close(summary, print_linkers, names)
@@ -74,7 +74,7 @@ def add(name: str, **asked: Any) -> None:
       tempkb linker add mine ./checkpoints/mine
     """
     from tempkb.runs.linkers import add as run
-    from tempkb.screens.linkers import print_linkers
+    from tempkb.screens.linking import print_linkers
 
     close(run(name, words_typed(asked)), print_linkers, [name])
 
@@ -82,7 +82,7 @@ def add(name: str, **asked: Any) -> None:
 @linker.command("list")
 def list_linkers() -> None:
     """List the linkers of the home, with the baselines that every home has."""
-    from tempkb.screens.linkers import print_linkers
+    from tempkb.screens.linking import print_linkers
 
     print_linkers()
 
@@ -96,7 +96,7 @@ def show(name: str) -> None:
     Example:
       tempkb linker show demo-2022-01-01-demo
     """
-    from tempkb.screens.linkers import print_linker
+    from tempkb.screens.linking import print_linker
 
     print_linker(name)
 
@@ -111,7 +111,7 @@ def rm(name: str, yes: bool) -> None:
     Example:
       tempkb linker rm demo-2022-01-01-demo --yes
     """
-    from tempkb.screens.removal import remove_what
+    from tempkb.screens.upkeep import remove_what
 
     remove_what(linker=name, force=False, ask=not yes)
 
@@ -133,7 +133,7 @@ def score(names: tuple[str, ...], is_all: bool, **asked: Any) -> None:
       tempkb linker score --all --pool own --pool fixed-10000 --pool 2013-01-01
     """
     from tempkb.runs.linkers import score as run
-    from tempkb.screens.linkers import print_scores
+    from tempkb.screens.linking import print_scores
 
     words = words_typed(asked)
     scored, summary = run(names, words, is_all=is_all)
@@ -183,8 +183,8 @@ def link(
       tempkb link --file chronicle.txt --as-of 2022-03-01 --json > links.jsonl
       zcat chronicle.txt.gz | tempkb link --file - --as-of 2022-03-01 --json
     """
+    from tempkb.screens.failure import as_utf8
     from tempkb.screens.linking_texts import print_links
-    from tempkb.screens.utf8 import as_utf8
 
     if (text is None) == (file is None):
         raise click.UsageError("expected a TEXT in quotation marks or --file FILE, and not both.")

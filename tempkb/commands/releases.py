@@ -118,7 +118,7 @@ def finish(name: str) -> None:
 
 def _say(benchmark: Benchmark, name: str, summary: Any) -> None:
     """Say how a build of a release went."""
-    from tempkb.screens.releases import print_release
+    from tempkb.screens.tables import print_release
 
     close(summary)
     print_release(benchmark, name)

@@ -70,7 +70,7 @@ def knows(
     if fact is not None:
         if odd := _given_beside("--fact", "--release", "--picture"):
             raise click.UsageError(f"--fact takes --release and --picture only; leave out {' and '.join(odd)}")
-        from tempkb.screens.facts import print_fact
+        from tempkb.screens.answers import print_fact
 
         print_fact(*fact, asked["releases"], picture)
         return
@@ -116,7 +116,7 @@ def late(csv_file: Path | None) -> None:
       tempkb late
       tempkb late --csv late.csv
     """
-    from tempkb.screens.late import print_delays
+    from tempkb.screens.answers import print_delays
 
     print_delays(csv_file)
 

@@ -42,7 +42,7 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
       tempkb score google-t5/t5-large ./checkpoints/mine --device cuda
       tempkb score t5-large --release demo-quarters --windows 2022-01-01..2023-01-01
     """
-    from tempkb.runs.scores import ask
+    from tempkb.runs.models import ask
     from tempkb.scores.kinds import SCORES
     from tempkb.screens.scores import print_nothing, print_scores
 
@@ -67,8 +67,8 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
       tempkb generate timelm-2019-q4 --decoder paper --windows 2020-01-01..2020-07-01
     """
     from tempkb.generations.kind import SAID
-    from tempkb.runs.scores import ask
-    from tempkb.screens.generations import print_generations
+    from tempkb.runs.models import ask
+    from tempkb.screens.answers import print_generations
     from tempkb.screens.scores import print_nothing
 
     words = words_typed(asked)

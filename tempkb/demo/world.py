@@ -1,19 +1,19 @@
-"""Makes the demo world from a seed, and writes its dumps into a home."""
+"""Makes the demo world from a seed, and writes its dumps into a home.
+
+The commands that `tempkb demo --all` runs after it has written the dumps of the demo world.
+"""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from tempkb.demo.articles import Subject, article, invent, vandalism
+from tempkb.demo.articles import Subject, article, invent, vandalism, write_facts
 from tempkb.demo.births import write_births
-from tempkb.demo.districts import write_districts
-from tempkb.demo.export import write_dump
-from tempkb.demo.fact_pages import write_facts
+from tempkb.demo.careers import write_districts
+from tempkb.demo.export import write_dump, write_entities
 from tempkb.demo.linking import write_links, write_newcomers
-from tempkb.demo.pages import USERS, Clock, Name, Page, Pages, World, quarters
-from tempkb.demo.stories import write_stories
-from tempkb.demo.wikidata import write_entities
+from tempkb.demo.pages import USERS, Clock, Name, Page, Pages, World, quarters, write_stories
 from tempkb.demo.words import chance_of
 from tempkb.errors import SettingsError
 from tempkb.settings import load_home
@@ -142,3 +142,31 @@ def _number_revisions(pages: list[Page]) -> None:
     by_id = {page.page_id: page for page in pages}
     for number, (_, page_id, at) in enumerate(order, 1001):
         by_id[page_id].edits[at].revision_id = number
+
+
+_STUDY = "2021-01-01..2024-01-01"
+# In which entities that came later are not there yet.
+_EARLIER = ("--pool", "2022-01-01", "--pool", "2023-01-01")
+
+STEPS = (
+    ("build",),
+    ("release", "tempel", "2022-01-01..2024-01-01/yearly", "--preset", "small", "--name", "demo"),
+    ("release", "templama", _STUDY, "--name", "demo-years"),
+    ("release", "dynamic-templama", _STUDY, "--name", "demo-quarters"),
+    ("release", "ecbd", _STUDY, "--preset", "small", "--popular", "3", "--name", "demo-cloze"),
+    ("show", "Harbour Clock", "--cut", "2021-10-01"),
+    ("model", "demo"),
+    ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
+    ("score", "--all", "--benchmark", "dynamic-templama"),
+    ("generate", "--all", "--benchmark", "dynamic-templama", "--decoder", "greedy"),
+    ("generate", "--all", "--benchmark", "ecbd", "--limit", "100"),
+    ("linker", "train", "demo", "--cut", "2022-01-01", "--cut", "2023-01-01", "--preset", "demo"),
+    ("linker", "score", "--all", "--release", "demo"),
+    ("linker", "score", "--all", "--release", "demo", *_EARLIER, "--subset", "validation"),
+    ("linker", "score", "--all", "--release", "demo", *_EARLIER),
+    ("results",),
+    ("linking", "--release", "demo"),
+    # At the end, since what models name is judged by the results.
+    ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
+)
+"""The arguments of each command, in order. They are meant for the world of the default seed and size."""

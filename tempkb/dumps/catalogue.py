@@ -15,13 +15,11 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-from tempkb.dumps.mirrors import FolderMirror
-from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
+from tempkb.dumps.offers import ENTITIES, HISTORY, FolderMirror, Offer, offers_of, wikis_in
 from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
 from tempkb.errors import SettingsError, SourceError
 from tempkb.settings import is_wiki_name
-from tempkb.store.files import replace_whole
-from tempkb.store.owned import own
+from tempkb.store.files import own, replace_whole
 from tempkb.windows import Window, epoch_seconds, instant
 
 _NAMED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(\d{8}-.+|\d{4}-\d\d-\d\d-p\d.*\.xml(\.\w+)?)")

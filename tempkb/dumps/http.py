@@ -1,30 +1,96 @@
 """A web server as a mirror: few requests, patient retries, and every answer checked.
 
-Wikimedia asks for few connections and for a User-Agent that says whom to
-write to (https://dumps.wikimedia.org/, "Rate limiting"); requests without one
-are blocked.
+Wikimedia asks for few connections and for a User-Agent that says whom to write to (https://dumps.wikimedia.org/,
+"Rate limiting"); requests without one are blocked.
+
+Connections to web servers with a limit of time for all headers of an answer together.
+
+The timeout of requests is one of each single read: a server that sends a byte now and then would hold us for ever.
 """
 
 import email.utils
 import random
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from tempkb import __version__
-from tempkb.dumps.connections import TimedAdapter
-from tempkb.dumps.mirrors import LONGEST_LIST, below
+from tempkb.dumps.offers import LONGEST_LIST, below
 from tempkb.errors import SettingsError, SourceError
+
+_HEADERS = 30.0  # seconds
+
+
+class _Timed(HTTPConnection):
+    """A connection on which all headers of an answer must arrive within the time that one read may take, and 30 s."""
+
+    def getresponse(self) -> Any:
+        """Read the headers of an answer.
+
+        Raises:
+            TimeoutError: they did not arrive in time.
+        """
+        limit, sock, is_late = min(_HEADERS, self.timeout or _HEADERS), self.sock, threading.Event()
+
+        def stop() -> None:
+            is_late.set()
+            with suppress(OSError):  # closed meanwhile
+                sock.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads
+
+        timer = threading.Timer(limit, stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            return super().getresponse()
+        finally:
+            timer.cancel()
+            if is_late.is_set():
+                raise TimeoutError(f"its headers did not arrive within {limit:g} s") from None
+
+
+class _TimedTls(_Timed, HTTPSConnection):
+    """The same with encryption."""
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Timed
+
+
+class _PoolTls(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _TimedTls
+
+
+_POOLS = {"http": _Pool, "https": _PoolTls}
+
+
+class TimedAdapter(HTTPAdapter):
+    """Lets a session of requests make such connections, also through a proxy."""
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        """Make the pools of connections."""
+        super().init_poolmanager(*arguments, **options)
+        self.poolmanager.pool_classes_by_scheme = _POOLS
+
+    def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
+        """Return the pools of connections through a proxy."""
+        manager = super().proxy_manager_for(*arguments, **options)
+        manager.pool_classes_by_scheme = _POOLS
+        return manager
+
 
 _LISTED = re.compile(r'href="([^"/]+)">[^<]*</a>\s+\d\d-\w{3}-\d{4} \d\d:\d\d\s+([0-9]{1,18})\s')
 _FOLDER = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)/")

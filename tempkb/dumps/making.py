@@ -6,12 +6,10 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump
-from tempkb.dumps.fetching import present_dump
+from tempkb.dumps.download import present_dump
 from tempkb.dumps.looking import look_at, refuse_no_history
 from tempkb.dumps.offers import HISTORY
-from tempkb.dumps.pages import pages_from_sql, pages_made_from, pages_provenance
-from tempkb.dumps.registration import describe_files
-from tempkb.dumps.sites import write_namespaces
+from tempkb.dumps.pages import describe_files, pages_from_sql, pages_made_from, pages_provenance, write_namespaces
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.engine.tasks import Done, Order
 from tempkb.errors import MissingDumpError

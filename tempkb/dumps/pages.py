@@ -1,23 +1,82 @@
-"""The table `pages`: pages as of the dump's day, from its SQL tables or from page headers and the available tables."""
+"""The table `pages`: pages as of the dump's day, from its SQL tables or from page headers and the available tables.
 
+The table `namespaces`: written once per dump, read by everything that normalises titles.
+
+The rows of `dump_files` for a dump that was just found, before a pass has read its files.
+
+Texts of many pages in memory, such as the targets of all redirects: some thirty bytes a page beside the text.
+"""
+
+import contextlib
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, DumpFile, horizon_day
+from tempkb.dumps.files import open_dump
 from tempkb.dumps.looking import TABLE_COLUMNS
 from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.sql import Value, read_rows
-from tempkb.dumps.tables import PAGE_PROPS, PAGES
-from tempkb.dumps.texts_by_page import TextsByPage
+from tempkb.dumps.tables import NAMESPACES, PAGE_PROPS, PAGES
+from tempkb.dumps.xml import PageStream
 from tempkb.errors import SourceError
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
+from tempkb.titles import Site
+
+
+class TextsByPage:
+    """A number and a text for each page. As in a dict, a later one of a page takes the place of an earlier one.
+
+    A dict of sixty million pages would take 9 GB; these are a few arrays, in which pages are found by bisection.
+    """
+
+    def __init__(self) -> None:
+        self._pages, self._numbers, self._ends = array("q"), array("i"), array("q")
+        self._bytes = bytearray()
+        self._sorted: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        # Places of the sorted pages in the order in which they came; None if they came sorted.
+        self._order: npt.NDArray[np.int64] | None = None
+
+    def add(self, page_id: int, text: str, number: int = 0) -> None:
+        """Add the text of a page, and a number of 32 bits, such as that of a namespace."""
+        self._pages.append(page_id)
+        self._numbers.append(number)
+        self._bytes += text.encode()
+        self._ends.append(len(self._bytes))
+
+    def settle(self) -> "TextsByPage":
+        """Sort the pages, and return self; call it when all are added, before `find`."""
+        pages = np.array(self._pages, np.int64)
+        self._order = None if (pages[1:] > pages[:-1]).all() else np.argsort(pages, kind="stable")
+        self._sorted = pages if self._order is None else pages[self._order]
+        # The pages are held sorted from now on.
+        self._pages = array("q")
+        return self
+
+    def find(self, page_ids: Sequence[int]) -> list[tuple[int, str] | None]:
+        """Return the number and the text of each page; None if it has none."""
+        wanted = np.array(page_ids, np.int64)
+        # Of equal pages the last, which came last.
+        places = np.searchsorted(self._sorted, wanted, "right") - 1
+        found = places >= 0
+        found[found] = self._sorted[places[found]] == wanted[found]
+        if self._order is not None:
+            places = self._order[places]
+        return [self._at(at) if has else None for at, has in zip(places.tolist(), found.tolist(), strict=True)]
+
+    def _at(self, place: int) -> tuple[int, str]:
+        begin = self._ends[place - 1] if place else 0
+        return self._numbers[place], self._bytes[begin : self._ends[place]].decode()
+
 
 _ROWS = 1 << 16
 
@@ -216,3 +275,62 @@ def _odd(value: Value, row: _Row, expected: str) -> SourceError:
     return SourceError(
         f"{file}: the row of page {page_id!r} has {value!r} where MediaWiki has {expected}; fetch the file again"
     )
+
+
+def write_namespaces(store: Store, dump: Dump) -> Version:
+    """Write the namespaces from the header of the dump's first history file."""
+    import pyarrow as pa
+
+    first = dump.history[0]
+    pieces = open_dump(first.path)
+    with contextlib.closing(pieces):
+        site = PageStream(pieces, first.path.name).site
+    rows = [
+        {
+            "wiki": dump.wiki,
+            "dump_id": dump.dump_id,
+            "namespace": number,
+            "name": name,
+            "is_case_sensitive": number in site.case_sensitive,
+        }
+        for number, name in sorted(site.namespaces.items())
+    ]
+    provenance = Provenance({first.path.name: first.sha256}, {"dump_id": dump.dump_id})
+    return store.write(NAMESPACES, dump.dump_id, [pa.Table.from_pylist(rows, NAMESPACES.schema)], provenance)
+
+
+def read_site(store: Store, dump_id: str) -> Site:
+    """Return the wiki as the header of a dump describes it; if that dump was not registered, the newest dump's.
+
+    Raises:
+        SourceError: no namespaces have been written.
+    """
+    known = store.lake.partitions(NAMESPACES.name)
+    if not known:
+        raise SourceError(
+            "the wiki's namespaces have not been built yet; build them first: tempkb build --select namespaces"
+        )
+    rows = store.read(NAMESPACES.name, dump_id=dump_id if dump_id in known else known[-1]).to_pylist()
+    sensitive = frozenset(row["namespace"] for row in rows if row["is_case_sensitive"])
+    return Site(store.home.wiki, {row["namespace"]: row["name"] for row in rows}, sensitive)
+
+
+def describe_files(dump: Dump) -> list[dict[str, Any]]:
+    """Return the rows of `dump_files` for a dump as its files are on disk, sorted by file name."""
+    return [
+        {
+            "wiki": dump.wiki,
+            "dump_id": dump.dump_id,
+            "file_name": file.path.name,
+            "kind": file.kind,
+            "dump_date": dump.date,
+            "horizon": dump.horizon * 1_000_000,
+            "size_bytes": file.path.stat().st_size,
+            "checksum": file.sha256,
+            "status": "complete",
+            "reason": None,
+            "n_pages": None,
+            "n_revision_elements": None,
+        }
+        for file in sorted(dump.files, key=lambda file: file.path.name)
+    ]

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from tempkb.errors import SourceError
-from tempkb.store.files import read_summed, write_summed
-from tempkb.store.owned import own
+from tempkb.store.files import own, read_summed, write_summed
 
 _PIECE = 1 << 20
 ARRIVING = "_arriving"

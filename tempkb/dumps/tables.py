@@ -1,5 +1,9 @@
-"""Tables of the dumps: their files, and the pages and namespaces of their day."""
+"""Tables of the dumps: their files, and the pages and namespaces of their day.
 
+The room of dumps: the files that Wikimedia publishes.
+"""
+
+from tempkb.room import Room
 from tempkb.store.columns import columns, rules
 from tempkb.store.tables import table_of_dumps
 
@@ -63,3 +67,6 @@ NAMESPACES = table_of_dumps(
 )
 
 TABLES = (DUMP_FILES, PAGES, NAMESPACES)
+
+
+ROOM = Room("dumps", TABLES, (), "tempkb.dumps.steps")

@@ -1,24 +1,132 @@
-"""Dagster's assets: one factory makes them of all tasks."""
+"""Dagster's assets: one factory makes them of all tasks.
 
+What the assets of all rooms share: columns in their definitions, rows and pictures in their metadata.
+
+Dagster's resource for a home: one `Store` per run, at whose end what was written is published.
+
+Dagster's partitions: dumps and models come as they appear, windows follow the clock.
+
+Assets do not name their partitions: these follow from the family of the table that an asset writes.
+
+Asset checks, made of promises: each looks only at the partitions of its run.
+
+A check has the partitions of its asset, so that the UI shows a result for each dump and each release. Checks of
+windows have none in Dagster: a run is over a range of them, and a result for each would be more events than all
+others of the run (docs/decisions.md). What they look at follows from the run all the same.
+"""
+
+import contextlib
+import re
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.engine.steps import Step
 from tempkb.engine.tasks import NOTES, Done, Order, Picture, Rows, Shown, Task, bad_in_words, keep_verdicts
 from tempkb.options import Option
-from tempkb.partitions import CHAINED
-from tempkb.settings import Settings
-from tempkb.store.assets import sample_of, table_of
-from tempkb.store.materialise import CELL, facts_of, facts_of_partitions
+from tempkb.settings import Settings, load_home
+from tempkb.store.files import own
+from tempkb.store.locks import Patience, at_work, name_of_run
+from tempkb.store.materialise import CELL, cells_of, facts_of, facts_of_partitions, first_rows
+from tempkb.store.promises import Promise, Subject, Verdict
 from tempkb.store.store import Store
-from tempkb.store.tables import EXCLUSIONS, Family, Table
+from tempkb.store.tables import EXCLUSIONS, Family, Table, View
 from tempkb.store.versions import Version
 from tempkb.wikidata.scope import settings_mark
+from tempkb.windows import Granularity, epoch_seconds, instant
+
+_SCHEMA = "dagster/column_schema"
+# Dagster renders the description of a column as Markdown; without a backslash, `<wiki>` would be an unknown tag.
+_MARKS = re.compile(r"[\\`*_\[\]<>]")
+
+
+def with_columns(spec: dg.AssetSpec, table: Table) -> dg.AssetSpec:
+    """Give an asset the columns of its table, so that Dagster shows them before anything is built."""
+    return spec.merge_attributes(
+        metadata={_SCHEMA: schema_of(table), "dagster/table_name": f"tempkb.main.{table.name}"}
+    )
+
+
+def schema_of(table: Table) -> dg.TableSchema:
+    """Return a table's columns in Dagster's form, with DuckDB's types and our meanings."""
+    in_key = dg.TableColumnConstraints(nullable=False)
+    columns = [
+        dg.TableColumn(
+            column.name,
+            column.sql_type,
+            _MARKS.sub(r"\\\g<0>", column.meaning),
+            constraints=in_key if column.name in table.key else None,
+        )
+        for column in table.columns
+    ]
+    return dg.TableSchema(columns, dg.TableConstraints([f"key of a partition: {', '.join(table.key)}"]))
+
+
+def sample_of(version: Version) -> dg.MetadataValue:
+    """Return the first ten rows of a version as a table in Dagster; columns with one value come last."""
+    rows = first_rows(version)
+    cells = cells_of(rows)
+    same = {name for name in rows.column_names if len(cells) > 1 and len({row[name] for row in cells}) == 1}
+    return table_of(rows.select(sorted(rows.column_names, key=same.__contains__)))
+
+
+def table_of(rows: pa.Table, cell: int = CELL) -> dg.MetadataValue:
+    """Return a small table that Dagster shows at once, in which no cell is rendered as Markdown or HTML.
+
+    Args:
+        rows: shown in full; values are texts, so that no browser rounds a long number.
+        cell: characters per cell; longer ones are cut.
+    """
+    records = [dg.TableRecord(row) for row in cells_of(rows, cell)]
+    return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name) for name in rows.column_names]))
+
+
+_CRON = {
+    Granularity.WEEK: "0 0 * * 1",
+    Granularity.MONTH: "0 0 1 * *",
+    Granularity.QUARTER: "0 0 1 1,4,7,10 *",
+    Granularity.YEAR: "0 0 1 1 *",
+}
+
+
+def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[str]]:
+    """Return the partitions of each family of tables; which windows there are depends on the home's settings.
+
+    Releases are partitions of their benchmark (`tempkb.definitions`). Results have no partitions.
+    """
+    windows = dg.TimeWindowPartitionsDefinition(
+        start=instant(epoch_seconds(settings.first_window)),
+        fmt="%Y-%m-%d",
+        cron_schedule=_CRON[settings.granularity],
+        timezone="UTC",
+    )
+    return {
+        Family.DUMP: DUMPS,
+        Family.ENTITIES: DUMPS,
+        Family.WINDOW: windows,
+        Family.MODEL: MODELS,
+        Family.LINKER: LINKERS,
+    }
+
+
+DUMPS = dg.DynamicPartitionsDefinition(name="dumps")
+"""One partition per dump that was registered; the key is its `dump_id`."""
+
+MODELS = dg.DynamicPartitionsDefinition(name="models")
+"""One partition per language model; the key is its name."""
+
+LINKERS = dg.DynamicPartitionsDefinition(name="linkers")
+"""One partition per linker; the key is its name."""
+
+CHAINED = ".dagster/tempkb_chained"
+"""Tag of the runs that automation has asked for. Dagster's UI hides tags that begin with `.dagster/`."""
+
 
 # Several keys are several runs.
 _ONE_A_RUN = (Family.MODEL, Family.LINKER, Family.RESULT, Family.DUMP)
@@ -185,3 +293,105 @@ def _field(option: Option) -> dg.Field:
         return dg.Field(str, description=option.meaning)
     default = [] if option.many else option.default
     return dg.Field(kind, is_required=False, default_value=default, description=option.meaning)
+
+
+# Seconds that one run may wait for the DuckDB file in all; the next run publishes what is left.
+PATIENCE_SECONDS = 10.0
+# Locks that the process holds until it ends, for after its resources are gone it has yet to say how the run ended.
+_HELD = contextlib.ExitStack()
+
+
+def store_resource(tables: Sequence[Table], views: Sequence[View]) -> dg.ResourceDefinition:
+    """Return the resource `store` for the home that `TEMPKB_HOME` names."""
+
+    @dg.resource(description="The home's lake and its DuckDB file.")
+    def store(context: dg.InitResourceContext) -> Iterator[Store]:
+        home = load_home()
+        store = Store(home, tables, Patience(PATIENCE_SECONDS), views)
+        if context.run_id:
+            _HELD.enter_context(at_work(own(home.path, home.working), [name_of_run(context.run_id)]))
+        try:
+            yield store
+        finally:
+            publication = store.publish()
+            for said in filter(None, (publication.set_aside, publication.reason, *publication.damaged)):
+                if context.log is not None:
+                    context.log.warning(said)
+
+    return store
+
+
+_PARTITION = "dagster/partition"
+_FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+
+
+def check_of(
+    promise: Promise,
+    partitions: dg.PartitionsDefinition[str] | None,
+    asset: dg.AssetKey | None = None,
+    judged: Callable[[Store, Subject], Verdict] | None = None,
+) -> dg.AssetChecksDefinition:
+    """Return the asset check of a promise.
+
+    Args:
+        partitions: those of the asset; None if it has none.
+        asset: at which the check is shown; by default that of the promise's table.
+        judged: takes the place of the promise's own judgement, where that needs to know more.
+    """
+    key, judge = asset or dg.AssetKey(promise.about.name), judged or promise.judged
+    is_run_in_ranges = isinstance(partitions, dg.TimeWindowPartitionsDefinition)
+    with warnings.catch_warnings():
+        # Partitions of checks are a preview in Dagster 1.13; the version is pinned, and tests tell whether they work.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+
+        @dg.asset_check(
+            asset=key,
+            name=promise.name,
+            description=promise.meaning,
+            partitions_def=None if is_run_in_ranges else partitions,
+        )
+        def check(context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a generator of results
+            keys = keys_of_run(context, partitions)
+            facts = _facts_of_run(context, key) if promise.finds is not None else {}
+            verdict = judge(store, Subject(keys, facts))
+            severity = dg.AssetCheckSeverity.WARN if verdict.is_warning else dg.AssetCheckSeverity.ERROR
+            if partitions is None or is_run_in_ranges or context.has_partition_key:
+                yield dg.AssetCheckResult(passed=verdict.passed, severity=severity, metadata=verdict.facts)
+                return
+            # In a run over several partitions, or over none, Dagster 1.13 takes no `AssetCheckResult`.
+            yield dg.Output(None)
+            for partition in keys if keys is not None else (None,):
+                yield dg.AssetCheckEvaluation(
+                    asset_key=key,
+                    check_name=promise.name,
+                    passed=verdict.passed,
+                    metadata=verdict.facts,
+                    severity=severity,
+                    partition=partition,
+                )
+
+    return check
+
+
+def keys_of_run(
+    context: dg.AssetCheckExecutionContext, partitions: dg.PartitionsDefinition[str] | None
+) -> list[str] | None:
+    """Return the partitions that the run of a check is about; None if it names none, and so is about all."""
+    tags = context.run.tags
+    if _PARTITION in tags:
+        return [tags[_PARTITION]]
+    if partitions is None or _FIRST not in tags:
+        return None
+    ends = [tags[_FIRST], tags[_LAST]]
+    if not isinstance(partitions, dg.DynamicPartitionsDefinition):
+        return list(partitions.get_partition_keys_in_range(dg.PartitionKeyRange(*ends)))
+    keys = list(context.instance.get_dynamic_partitions(partitions.name or ""))
+    # A step of the run may have taken an end of the range out.
+    return keys[keys.index(ends[0]) : keys.index(ends[1]) + 1] if {*ends} <= {*keys} else ends
+
+
+def _facts_of_run(context: dg.AssetCheckExecutionContext, asset: dg.AssetKey) -> Mapping[str, Any]:
+    """What a step of this run has reported of an asset; nothing if none has made it."""
+    event = context.instance.get_latest_materialization_event(asset)
+    made = event.asset_materialization if event is not None and event.run_id == context.run.run_id else None
+    return {name: value.value for name, value in made.metadata.items()} if made is not None else {}

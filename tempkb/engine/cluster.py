@@ -26,8 +26,8 @@ from typing import Any, Generic
 import tempkb
 from tempkb.engine.items import ItemT, Outcome, Report, ResultT, Work, attempt, item_folder
 from tempkb.errors import SettingsError
+from tempkb.store.files import remove_tree
 from tempkb.store.locks import locked, try_lock
-from tempkb.store.owned import remove_tree
 
 _TRIES = 3
 _GLANCE_SECONDS = 0.5  # how often progress is read

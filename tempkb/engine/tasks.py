@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tempkb.engine.steps import Log, Step, bring
 from tempkb.options import Option, Words, options_of
+from tempkb.store.files import own
 from tempkb.store.locks import at_work
-from tempkb.store.owned import own
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version

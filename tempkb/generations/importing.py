@@ -21,13 +21,11 @@ from msgspec.json import Decoder
 from tempkb.benchmarks.benchmark import Benchmark, benchmark_named
 from tempkb.benchmarks.exporting import digest_of
 from tempkb.benchmarks.lm_eval import Output, asked_of, parts_of
-from tempkb.benchmarks.register import entry_of, release_names, require_whole
-from tempkb.benchmarks.releases import load
+from tempkb.benchmarks.register import entry_of, load, release_names, require_whole
 from tempkb.errors import SettingsError
 from tempkb.generations.kind import SAID
 from tempkb.models.adding import until_said
-from tempkb.models.decoding.endings import answer_in
-from tempkb.models.decoding.generated import is_name
+from tempkb.models.decoding.replies import answer_in, is_name
 from tempkb.models.known import known_model, words_of_row
 from tempkb.models.tables import ELSEWHERE, MODELS
 from tempkb.scores.kinds import SCORES, Kind

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.generations.tables import GENERATIONS
-from tempkb.models.decoding.decoders import WAYS, decoder_name, require_way
 from tempkb.models.names import Dtype, Family
+from tempkb.models.scorers import WAYS, decoder_name, require_way
 from tempkb.prompts import QUESTION_ID, Question
 from tempkb.scores.kinds import SCORES, Asker, Kind
 from tempkb.scores.requests import GenerateRequest
@@ -14,8 +14,8 @@ from tempkb.scores.requests import GenerateRequest
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tempkb.models.batching import Limits
     from tempkb.models.loading import LoadedModel
-    from tempkb.models.packing import Limits
 
 
 class _Generations(Kind):

@@ -1,5 +1,9 @@
-"""The table of generations: what a model says in the gap of a question, once for all releases that ask it."""
+"""The table of generations: what a model says in the gap of a question, once for all releases that ask it.
 
+Declares the room of generations.
+"""
+
+from tempkb.room import Room
 from tempkb.store.columns import columns, rules
 from tempkb.store.tables import Family, Table
 
@@ -69,3 +73,6 @@ GENERATIONS = Table(
 )
 
 TABLES = (GENERATIONS,)
+
+
+ROOM = Room("generations", TABLES, (), "tempkb.generations.steps")

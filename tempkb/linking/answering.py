@@ -14,17 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tempkb.benchmarks.linkable.sentences import mention_sentence
+from tempkb.benchmarks.linkable.declaration import mention_sentence
 from tempkb.engine.steps import Look
 from tempkb.errors import SettingsError
-from tempkb.linking.asked import linked_releases
-from tempkb.linking.bm25 import index_of
+from tempkb.linking.baselines import index_of, priors_at, rank_by_links
 from tempkb.linking.candidates import Candidates, of_cut, page_ids_among
 from tempkb.linking.inputs import MentionText
-from tempkb.linking.known import known_linker, known_linkers
+from tempkb.linking.known import known_linker, known_linkers, linked_releases
 from tempkb.linking.marked import marked_mentions
 from tempkb.linking.nil import Nil
-from tempkb.linking.priors import priors_at, rank_by_links
 from tempkb.linking.requests import AS_OF, LinkRequest
 from tempkb.linking.searching import top
 from tempkb.linking.steps import STEPS

@@ -15,9 +15,9 @@ import pyarrow as pa
 from tempkb.benchmarks.linkable.texts import DESCRIBED
 from tempkb.benchmarks.register import need_version, partition_of
 from tempkb.errors import ContractError
-from tempkb.linking.asked import DEFAULT, linkable_of
+from tempkb.linking.known import DEFAULT, linkable_of
+from tempkb.store.files import open_parquet, parquet_writer
 from tempkb.store.memory import asking, view_files
-from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import Table

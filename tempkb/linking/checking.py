@@ -6,8 +6,7 @@ from pathlib import Path
 from tempkb.benchmarks.register import release_version
 from tempkb.engine.steps import Look
 from tempkb.errors import ModelError
-from tempkb.linking.asked import linkable_of
-from tempkb.linking.known import known_linkers
+from tempkb.linking.known import known_linkers, linkable_of
 from tempkb.linking.steps import STEPS, candidates_of
 from tempkb.linking.tables import (
     BASELINES,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import tempkb
 from tempkb.benchmarks.card import texts_beside
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
-from tempkb.benchmarks.linkable.sentences import N_WORDS as SENTENCE_WORDS
+from tempkb.benchmarks.linkable.declaration import N_WORDS as SENTENCE_WORDS
 from tempkb.benchmarks.linkable.texts import DESCRIBED, N_CHARS, N_WORDS
 from tempkb.linking.answering import AsOf, as_of_day, candidates_at, encoder_row, request_for
 from tempkb.linking.checkpoints import Layout, layout_of

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from tempkb.benchmarks.linkable.sentences import entity_sentence, sentence_around
+from tempkb.benchmarks.linkable.declaration import entity_sentence, sentence_around
 from tempkb.errors import ModelError
 
 MENTION_START, MENTION_END, DESCRIPTION_START = MARKERS = ("[Ms]", "[Me]", "[Ent]")

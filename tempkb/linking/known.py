@@ -1,16 +1,31 @@
-"""The linkers that a home knows, read from the lake without Arrow, which commands that only read do without."""
+"""The linkers that a home knows, read from the lake without Arrow, which commands that only read do without.
 
-from collections.abc import Mapping
+The benchmarks whose mentions linkers link. Each brings its tables, and no other module of linking knows its name.
+
+The packages of the extra `linking`, which not everybody needs.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.linkable.declaration import Linkable
+from tempkb.benchmarks.reading import Part, united
+from tempkb.benchmarks.register import entry_if_any, releases_of
 from tempkb.errors import SettingsError
 from tempkb.linking.requests import command_of
 from tempkb.linking.tables import BASELINES, KINDS, LINKERS
 from tempkb.options import Words
+from tempkb.settings import Home
 from tempkb.store.lake import Lake
 from tempkb.store.memory import declared_rows
 from tempkb.store.said import readable_said
+
+if TYPE_CHECKING:
+    from tempkb.benchmarks.linkable.pools import Snapshots
 
 
 def known_linkers(lake: Lake) -> list[dict[str, Any]]:
@@ -77,3 +92,51 @@ def _located(lake: Lake, row: dict[str, Any]) -> dict[str, Any]:
     if row["kind"] == KINDS[0] and row["checkpoint"] is not None:
         row["checkpoint"] = str(lake.root.parent / row["checkpoint"])
     return row
+
+
+LINKED: dict[str, tuple[Benchmark, Linkable]] = {
+    one.name: (one, one.linkable) for one in BENCHMARKS if one.linkable is not None
+}
+"""The benchmarks that have mentions, by name, with what they bring."""
+FIRST, DEFAULT = next(iter(LINKED.values()))
+"""The first of them: the candidates of a day without a release are those of its default design."""
+
+
+def linkable_of(home: Home, release: str) -> Linkable:
+    """Return what the benchmark of a release brings; of a name that no release has, what the first one does."""
+    name = entry_if_any(home, release).asked.get("benchmark", FIRST.name)
+    return LINKED.get(name, (FIRST, DEFAULT))[1]
+
+
+def snapshots_of(home: Home, release: str) -> "Snapshots | None":
+    """Return the snapshots of a release as it was last built completely; None if it never was."""
+    entry = entry_if_any(home, release).built
+    return linkable_of(home, release).loaded().snapshots(entry) if entry is not None else None
+
+
+def linked_releases(home: Home) -> "dict[str, Snapshots]":
+    """Return the snapshots of the releases that have mentions and were built, by name."""
+    names = [name for benchmark, _ in LINKED.values() for name in releases_of(home, benchmark.name)]
+    return {name: found for name in names if (found := snapshots_of(home, name)) is not None}
+
+
+def rows_of(name: str) -> Part:
+    """Return the rows of one of the tables that these benchmarks bring, such as `mentions`, of all of them."""
+    tables = [getattr(linkable, name).name for _, linkable in LINKED.values()]
+    return united([Part(f"FROM {table}", (table,)) for table in tables])
+
+
+_ALL = ("bm25s", "sentence_transformers", "datasets", "accelerate")
+
+
+def require_extra(what: str, needed: Sequence[str] = _ALL) -> None:
+    """Refuse what needs packages of the extra `linking`, unless they are installed.
+
+    Raises:
+        SettingsError: names those that are not.
+    """
+    if absent := [name for name in needed if find_spec(name) is None]:
+        raise SettingsError(
+            f"{what} needs {', '.join(absent)}, which {'are' if len(absent) > 1 else 'is'} not installed; install the "
+            'extra linking: pip install "tempkb[linking]"'
+        )

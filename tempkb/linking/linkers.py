@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tempkb.errors import ModelError, SettingsError
-from tempkb.linking.extra import require_extra
-from tempkb.linking.known import known_linker
+from tempkb.linking.known import known_linker, require_extra
 from tempkb.linking.requests import AddRequest, TrainRequest
 from tempkb.linking.tables import DIGESTS, FILES, LINKERS, TRAINING, drafts_of
 from tempkb.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
 from tempkb.linking.vectors import version_of
 from tempkb.options import Words
 from tempkb.store.drafts import Provenance
-from tempkb.store.owned import own, remove_tree
+from tempkb.store.files import own, remove_tree
 from tempkb.store.said import change_said
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
@@ -213,7 +212,7 @@ class _Run:
 
     def _with_negatives(self, train: Sequence[Example]) -> list[Example]:
         from tempkb.linking.candidates import of_release
-        from tempkb.linking.training.negatives import with_hard_negatives
+        from tempkb.linking.training.examples import with_hard_negatives
 
         request = self._request
         candidates = of_release(self._store, request.release, request.cut)
@@ -239,8 +238,7 @@ class _Run:
         return found
 
     def _teach(self, lesson: Lesson, row: Row, numbers: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
-        from tempkb.linking.training.card import card_of
-        from tempkb.linking.training.teaching import teach
+        from tempkb.linking.training.teaching import card_of, teach
 
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
         draft, course = teach(lesson, self._folder, self._log, _n_gpus(self._request))

@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, earlier_pools
-from tempkb.statistics.clusters import Floats
-from tempkb.statistics.estimates import MIN_CLUSTERS
-from tempkb.statistics.roc import clustered_auc
+from tempkb.statistics.calibration import clustered_auc
+from tempkb.statistics.estimates import MIN_CLUSTERS, Floats
 from tempkb.store.lake import Lake
 from tempkb.store.versions import Version
 from tempkb.wording import counted

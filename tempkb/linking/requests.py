@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
-from tempkb.benchmarks.linkable.pool_names import OWN_POOL, pool_name
+from tempkb.benchmarks.linkable.declaration import OWN_POOL, pool_name
 from tempkb.errors import SettingsError
 from tempkb.options import Count, Form, InOrder, Request, Words, option, options_of, read_as
 

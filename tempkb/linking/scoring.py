@@ -14,17 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tempkb.benchmarks.linkable.methods import Snapshots
-from tempkb.benchmarks.linkable.pools import Pool, page_ids_of, pool_of
-from tempkb.benchmarks.linkable.sentences import mention_sentence
+from tempkb.benchmarks.linkable.declaration import mention_sentence
+from tempkb.benchmarks.linkable.pools import Pool, Snapshots, page_ids_of, pool_of
 from tempkb.benchmarks.register import need_version
 from tempkb.engine.steps import Look, bring
 from tempkb.errors import ContractError, SettingsError
-from tempkb.linking.asked import linked_releases
-from tempkb.linking.bm25 import index_of
+from tempkb.linking.baselines import index_of, mean_similarity, priors_at, rank_by_links, words_of
 from tempkb.linking.candidates import Candidates, described, of_release
-from tempkb.linking.known import require_linker
-from tempkb.linking.priors import priors_at, rank_by_links
+from tempkb.linking.known import linked_releases, require_linker
 from tempkb.linking.requests import LinkRequest
 from tempkb.linking.searching import rank
 from tempkb.linking.steps import (
@@ -38,10 +35,9 @@ from tempkb.linking.steps import (
 )
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, N_TOP, scores_partition
 from tempkb.linking.vectors import device_of, encode_missing, encoder_of, made_with, on_threads, vectors_of, version_of
-from tempkb.linking.words import mean_similarity, words_of
 from tempkb.store.drafts import Provenance
+from tempkb.store.files import read_parquet
 from tempkb.store.memory import asking
-from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.said import note_asked
 from tempkb.store.store import Store

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tempkb.benchmarks.linkable.pool_names import OWN_POOL, fixed_size
+from tempkb.benchmarks.linkable.declaration import OWN_POOL, fixed_size
 from tempkb.benchmarks.register import partition_of, release_version
 from tempkb.engine.steps import Look, Source, Standing, Step, Work
 from tempkb.engine.tasks import Task, said_in
-from tempkb.linking.asked import LINKED, linkable_of, snapshots_of
-from tempkb.linking.known import known_linker
+from tempkb.linking.known import LINKED, known_linker, linkable_of, snapshots_of
 from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest
 from tempkb.linking.tables import (
     BASELINES,

@@ -1,8 +1,12 @@
-"""The tables of linking: linkers, vectors of entities, where linkers rank the entities of mentions, and thresholds."""
+"""The tables of linking: linkers, vectors of entities, where linkers rank the entities of mentions, and thresholds.
+
+Declares the room of linking.
+"""
 
 from collections.abc import Iterable
 from functools import partial
 
+from tempkb.room import Room
 from tempkb.store.columns import columns, rules
 from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import SEPARATOR, Family, Table
@@ -205,3 +209,6 @@ def linker_of(partition: str) -> str:
 def drafts_of(linker: str) -> str:
     """Return the name of the folder of drafts of the runs that train a linker or encode with it."""
     return f"{RESUMABLE}linker-{linker}"
+
+
+ROOM = Room("linking", TABLES, (), "tempkb.linking.steps")

@@ -22,8 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tempkb.engine.choose import map_items
-from tempkb.engine.items import Report
-from tempkb.engine.progress import Meter
+from tempkb.engine.items import Meter, Report
 from tempkb.errors import ContractError, ModelError
 from tempkb.linking.candidates import (
     Candidates,
@@ -40,10 +39,8 @@ from tempkb.linking.steps import vectors_of_linker
 from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, drafts_of, vectors_partition
 from tempkb.models.devices import usable_device
 from tempkb.store.drafts import Provenance
-from tempkb.store.files import sync
+from tempkb.store.files import open_parquet, parquet_writer, remove_tree, sync
 from tempkb.store.memory import asking, spilling_to, view_files
-from tempkb.store.owned import remove_tree
-from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import SEPARATOR

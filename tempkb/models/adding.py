@@ -1,4 +1,7 @@
-"""Adding models: a checkpoint is read once, and its row binds the model's name to the digests of its files."""
+"""Adding models: a checkpoint is read once, and its row binds the model's name to the digests of its files.
+
+Makes the table of models, one model a run.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -8,10 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from tempkb.engine.tasks import Done, Order
 from tempkb.errors import ModelError, SettingsError
 from tempkb.models.declaration import ModelRequest
 from tempkb.models.known import known_model, said_of, words_of_row
-from tempkb.models.requests import request_of
+from tempkb.models.requests import request_of, requested
 from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
 from tempkb.store.drafts import Provenance
 from tempkb.store.said import change_said
@@ -130,3 +134,14 @@ def _write(
 
 def _short(digest: str | None) -> str:
     return digest[:_SHOWN] if digest else "none"
+
+
+def models(order: Order) -> Done:
+    """Read a checkpoint and write down its digests; compare the files of a model that is there with them."""
+    store, (name,), done = order.store, order.keys, Done()
+    try:
+        words = requested(store.home, name, order.said, said_of(store, name))[name]
+        done.add(add_model(store, request_of(name, words), order.log))
+    except ModelError as error:
+        raise ModelError(f"model {name!r}: {error}") from None
+    return done

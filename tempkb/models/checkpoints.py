@@ -29,11 +29,11 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.errors import ModelError
+from tempkb.models.batching import Limits
 from tempkb.models.families import TRAITS
 from tempkb.models.loading import LoadedModel, loaded
 from tempkb.models.names import Dtype, Family
-from tempkb.models.packing import Limits
-from tempkb.models.probing import require_sound
+from tempkb.models.scoring import require_sound
 
 WeightsFormat = Literal["safetensors", "bin"]
 

@@ -8,11 +8,9 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from tempkb.models.alignment import Tokens, tokenize
-from tempkb.models.families import TRAITS
+from tempkb.models.families import TRAITS, Traits
 from tempkb.models.names import Dtype, Family
-from tempkb.models.rows import Planner
-from tempkb.models.traits import Traits
+from tempkb.models.rows import Planner, Tokens, tokenize
 
 
 @dataclass(frozen=True)

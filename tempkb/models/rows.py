@@ -1,11 +1,148 @@
-"""What a model is asked for: rows of tokens, and which log-probabilities to read off them. Pure."""
+"""What a model is asked for: rows of tokens, and which log-probabilities to read off them. Pure.
 
+What a scorer says about one prompt.
+
+Finds the tokens of a span by the characters that they stand for, never by counting tokens of its parts.
+
+Blanks belong to the token or span that follows them, as byte-level and SentencePiece tokenizers have it: the blanks
+before a target are the target's, the blanks at its end belong to what comes next.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
-from tempkb.models.alignment import Tokens, TokenSpan, token_span
-from tempkb.models.scores import Status
 from tempkb.prompts import Prompt
+
+Status = Literal["scored", "too_long", "not_alignable", "not_finite", "no_left_context"]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The score of a prompt, or the reason why it has none.
+
+    Attributes:
+        status: `scored`; `too_long`, the statement has more tokens than the model
+            reads; `not_alignable`, a token lies on both sides of an edge of the
+            target, or the target has no tokens of its own (for `masked.probing`: not
+            exactly one); `not_finite`, the model gave NaN or an infinity;
+            `no_left_context`, nothing precedes the target, so that its probability
+            would not depend on the statement.
+        log_prob_nats: natural logarithm of the probability of what the scorer's template
+            counts (tempkb/models/README.md), a sum over tokens; None if not scored.
+        n_tokens: how many tokens the sum is over; 0 if the target has none of its own, although the
+            statement was tried with one period in place of the target's own and the sentence's.
+        n_chars: how many characters of the statement they stand for, in Unicode code points.
+        token_ids: the tokens whose log-probability was read, in the order of the text.
+        token_log_probs: natural logarithms, one a token; none if one of them is not finite.
+        n_before: how many of the tokens precede those of the target (T5's first sentinel).
+        n_after: how many follow them (T5's second sentinel, or the right context).
+        rank: place of the target's only token among the whole vocabulary, 1 for the
+            likeliest, equal ones sharing the best place; None but for `masked.probing`.
+    """
+
+    status: Status
+    log_prob_nats: float | None = None
+    n_tokens: int | None = None
+    n_chars: int | None = None
+    token_ids: tuple[int, ...] = ()
+    token_log_probs: tuple[float, ...] = ()
+    n_before: int = 0
+    n_after: int = 0
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A tokenized text.
+
+    Attributes:
+        ids: tokens with the special ones that the tokenizer adds.
+        offsets: of each token, the characters [start, end) of the text that it stands for.
+        is_special: of each token, whether the tokenizer added it.
+        words: of each token, the number of its word; None for special tokens.
+    """
+
+    text: str
+    ids: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...]
+    is_special: tuple[bool, ...]
+    words: tuple[int | None, ...]
+
+    @property
+    def content(self) -> "TokenSpan | None":
+        """The tokens of the text, without the special ones around them; None if it has none."""
+        plain = [at for at, is_special in enumerate(self.is_special) if not is_special]
+        return TokenSpan(plain[0], plain[-1] + 1) if plain else None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSpan:
+    """Tokens [start, end)."""
+
+    start: int
+    end: int
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+def tokenize(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
+    """Tokenize texts with a fast tokenizer of transformers.
+
+    Special tokens that happen to be spelled out in a text (an HTML `<s>` in an article) are text, not commands.
+    """
+    if not texts:
+        return []
+    batch = tokenizer(list(texts), split_special_tokens=True, truncation=False, padding=False, verbose=False)
+    return [
+        Tokens(
+            text,
+            tuple(one.ids),
+            tuple(one.offsets),
+            tuple(bool(flag) for flag in one.special_tokens_mask),
+            tuple(one.word_ids),
+        )
+        for text, one in zip(texts, batch.encodings, strict=True)
+    ]
+
+
+def token_span(tokens: Tokens, start: int, end: int) -> TokenSpan | None:
+    """Return the tokens of the characters [start, end), or None if they have no whole tokens of their own.
+
+    A token belongs to the span if all its characters that are not blank lie in it. One that has such characters on both
+    sides of an edge makes the span not alignable.
+    """
+    text = tokens.text
+    begin = len(text[:start].rstrip())  # the blanks before the span are its own
+    end = start + len(text[start:end].rstrip())
+    cores = [
+        (0, 0) if is_special else _core(text, *offset)
+        for offset, is_special in zip(tokens.offsets, tokens.is_special, strict=True)
+    ]
+    touching = [at for at, (first, last) in enumerate(cores) if first < last and first < end and last > begin]
+    if not touching or any(cores[at][0] < begin or cores[at][1] > end for at in touching):
+        return None
+    first = touching[0]
+    while (
+        first
+        and not tokens.is_special[first - 1]
+        and _is_blank_after(begin, tokens.offsets[first - 1], cores[first - 1])
+    ):
+        first -= 1
+    return TokenSpan(first, touching[-1] + 1)
+
+
+def _core(text: str, first: int, last: int) -> tuple[int, int]:
+    """The characters of a token without blanks at its ends; equal ends if it has only blanks."""
+    piece = text[first:last]
+    first += len(piece) - len(piece.lstrip())
+    return first, first + len(piece.strip())
+
+
+def _is_blank_after(begin: int, offset: tuple[int, int], core: tuple[int, int]) -> bool:
+    """Whether a token stands for blanks alone; some tokenizers give it no characters, but the place where they end."""
+    return core[0] == core[1] and offset[1] > begin
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,9 @@
-"""The table of models: which language models a home knows, and by which files."""
+"""The table of models: which language models a home knows, and by which files.
 
+Declares the room of language models.
+"""
+
+from tempkb.room import Room
 from tempkb.store.columns import columns, rules
 from tempkb.store.tables import Family, Table
 
@@ -50,3 +54,6 @@ MODELS = Table(
 )
 
 TABLES = (MODELS,)
+
+
+ROOM = Room("models", TABLES, (), "tempkb.models.steps")

@@ -1,7 +1,9 @@
 """Which dumps are worth having: those by which missing windows could be built, and Wikidata's newest.
 
-Asked by the command line, by the sensors and by `tempkb plan`, so that all of
-them mean the same. Knows nothing of Dagster.
+Asked by the command line, by the sensors and by `tempkb plan`, so that all of them mean the same. Knows nothing of
+Dagster.
+
+What `tempkb fetch` does: bring the dumps that are worth having and are not here. Knows nothing of Dagster.
 """
 
 from collections import defaultdict
@@ -9,18 +11,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from tempkb.api import open_store
 from tempkb.dumps.catalogue import Dump, dump_of, find_dumps, serving_dump, tables_dump
-from tempkb.dumps.fetching import mirror_of
+from tempkb.dumps.download import fetch_offer, mirror_of
 from tempkb.dumps.http import HttpMirror
-from tempkb.dumps.mirrors import FolderMirror
-from tempkb.dumps.offers import WIKIDATA, Offer, Shown, shown_of
-from tempkb.dumps.retention import superfluous
-from tempkb.errors import SettingsError
-from tempkb.planning.built import is_registered, missing_windows
-from tempkb.planning.untaken import newest_held, nothing_shown, untaken, untaken_here, why_unfit
-from tempkb.settings import Home
+from tempkb.dumps.offers import WIKIDATA, FolderMirror, Offer, Shown, shown_of
+from tempkb.dumps.verification import superfluous
+from tempkb.engine import items as progress
+from tempkb.errors import SettingsError, SourceError
+from tempkb.planning.built import (
+    is_registered,
+    missing_windows,
+    newest_held,
+    nothing_shown,
+    untaken,
+    untaken_here,
+    why_unfit,
+)
+from tempkb.settings import Home, load_home
 from tempkb.store.store import Store
-from tempkb.wikidata.days import dump_dates
+from tempkb.wikidata.scope import dump_dates
 from tempkb.windows import Window
 
 
@@ -194,3 +204,46 @@ def _of_wikidata(
     best = [max(dated, key=lambda due: due.dump.horizon)] if dated else []
     held = max([last, *(due.dump.date or date.min for due in best)])
     return best, [line for day, line in unfit.values() if day > held]
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What a fetch has done.
+
+    Attributes:
+        dumps: ids of those that were brought.
+        here: ids of those that missing windows or a reading wait for, and that lay here before.
+        untaken: a line for each newer dump that was not taken, which and why.
+    """
+
+    dumps: list[str]
+    here: list[str]
+    untaken: list[str]
+
+
+def fetch(tell: Callable[[str], None], *, only_windows: bool = False) -> Fetched:
+    """Bring the dumps by which missing windows could be built, and Wikidata's, from the mirror.
+
+    Raises:
+        SettingsError: no mirror is set.
+        SourceError: the mirror shows nothing of the wiki, or a dump cannot be had; what has come stays for a later
+            try.
+    """
+    home = load_home()
+    mirror = mirror_of(home, tell)
+    if mirror is None:
+        raise SettingsError(
+            "mirror: none is set, so there is nowhere to fetch from; set one: TEMPKB_MIRROR=https://dumps.wikimedia.org"
+        )
+    outlook = look_out(open_store(), wikidata=not only_windows, tell=tell)
+    # Of a wiki that is mistyped not even Wikidata is fetched.
+    if outlook.nothing:
+        raise SourceError(outlook.nothing)
+    here = [due.dump.dump_id for due in outlook.due if due.offer is None]
+    fetched = Fetched([], here, outlook.passed)
+    with progress.on_terminal():
+        for due in outlook.due:
+            if due.offer is not None:
+                fetch_offer(home, mirror, due.offer, tell)
+                fetched.dumps.append(due.dump.dump_id)
+    return fetched

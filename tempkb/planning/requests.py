@@ -1,18 +1,20 @@
-"""What a person's request means: which tables and windows, read from which dumps. Knows nothing of Dagster."""
+"""What a person's request means: which tables and windows, read from which dumps. Knows nothing of Dagster.
 
-from collections.abc import Sequence
+The dumps that a person names with `--dump`, and the dumps of Wikidata that lie here. Nothing is written here.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tempkb.api import open_store
-from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, remember, serving_dump, tables_dump
-from tempkb.dumps.entities import holds_entities
+from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, name_dump, remember, serving_dump, tables_dump
+from tempkb.dumps.entities import holds_entities, name_entities
 from tempkb.errors import SettingsError, SourceError
 from tempkb.mentions.steps import look
 from tempkb.planning.built import is_built, stale_windows
 from tempkb.planning.declaration import Request
-from tempkb.planning.naming import entity_dumps, named_dump, named_entities
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REBUILD_CHANGES
 from tempkb.revisions.tables import TABLES as REVISIONS
@@ -21,7 +23,69 @@ from tempkb.rooms import TABLES
 from tempkb.settings import Home, Settings, load_home
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
-from tempkb.windows import Window, parse_range, refuse_unended, window_of_key, windows_between, windows_until
+from tempkb.windows import (
+    Window,
+    in_the_future,
+    parse_day,
+    parse_range,
+    refuse_unended,
+    window_of_key,
+    windows_between,
+    windows_until,
+)
+
+
+def named_dump(home: Home, files: Sequence[Path]) -> Dump | None:
+    """Return the dump of the history files that were named; None if there are none.
+
+    Raises:
+        SettingsError: the home's folder holds other files of the same dump, the home holds another wiki, or the dump
+            is from the future.
+    """
+    if not files:
+        return None
+    dump = name_dump(files, home.chosen_wiki)
+    _refuse_odd(home, dump, lambda there: not {*dump.history} <= {*there.history})
+    home.refuse_other(dump.wiki)
+    return dump
+
+
+def named_entities(home: Home, files: Sequence[Path], day: str) -> Dump:
+    """Return the dump of the files of Wikidata's entities that were named.
+
+    Args:
+        files: at least one.
+        day: of the files, as a person typed it; empty if their names tell it.
+
+    Raises:
+        SettingsError: the home's folder holds other files of the same dump, or the dump is from the future.
+    """
+    dump = name_entities(files, parse_day(day) if day else None)
+    _refuse_odd(home, dump, lambda there: bool(there.entities) and _sums(there) != _sums(dump))
+    return dump
+
+
+def entity_dumps(home: Home) -> list[Dump]:
+    """Return the complete dumps of Wikidata's entities in the home's folder, oldest first."""
+    there = (one for one in find_dumps(home.dumps) if one.entities and not one.flaws)
+    return sorted(there, key=lambda one: (one.horizon, one.dump_id))
+
+
+def _sums(dump: Dump) -> set[str]:
+    return {file.sha256 for file in dump.entities}
+
+
+def _refuse_odd(home: Home, dump: Dump, is_other: Callable[[Dump], bool]) -> None:
+    """Refuse a dump from the future, or of which other files lie in the home's folder."""
+    if flaw := in_the_future(horizon_day(dump), datetime.now(UTC).date()):
+        raise SettingsError(f"--dump: {dump.dump_id} {flaw}")
+    there = (one for one in find_dumps(home.dumps) if one.dump_id == dump.dump_id and not one.is_named)
+    if any(map(is_other, there)):
+        raise SettingsError(
+            f"--dump: the files are of {dump.dump_id}, and {home.dumps} holds other files of that dump; "
+            "leave out --dump to use those, or take another home for these"
+        )
+
 
 OF_HISTORY = frozenset(table.name for table in REVISIONS)
 """Tables for which a dump's history is read; other tables of windows follow from these."""
@@ -212,7 +276,7 @@ def windows_to_read(store: Store, request: Request, windows: Sequence[Window], t
     # What an interrupted build has written is asked for once more with the rest, since only then it goes on from the
     # items that it has read; the windows that stand already get equal bytes.
     if store.lake.unfinished():
-        from tempkb.revisions.resuming import interrupted_windows
+        from tempkb.revisions.accounts import interrupted_windows
 
         for together in interrupted_windows(store.lake):
             unread |= together if together & unread else frozenset()

@@ -19,10 +19,10 @@ from tempkb.results.tables import ALL, DELAYS_SEED, DELAYS_YEARS, FACT_DELAYS
 from tempkb.statistics.turnbull import Arrivals, turnbull
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
-from tempkb.wikidata.days import PROVISIONAL_DAYS, dump_dates
 from tempkb.wikidata.late import HOLDS
-from tempkb.wikidata.membership import POSSIBLE_FROM
+from tempkb.wikidata.scope import PROVISIONAL_DAYS, dump_dates
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
+from tempkb.wikidata.views import POSSIBLE_FROM
 from tempkb.windows import Window, windows_until
 
 SHARES = (0.5, 0.75, 0.9, 0.95, 0.99)

@@ -1,12 +1,11 @@
 """The tables of what answers of models are worth, and the views of their means."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.generations.naming import NAMES
+from tempkb.estimates_sql import ALL as EVERY
+from tempkb.estimates_sql import FRACTION, SHARE, estimates, pooled
+from tempkb.generations.measures import NAMES
 from tempkb.generations.tables import STATUSES
 from tempkb.scores.tables import PROMPT_SCORES
-from tempkb.sql_estimates.aggregates import ALL as EVERY
-from tempkb.sql_estimates.aggregates import pooled
-from tempkb.sql_estimates.clustered_sql import FRACTION, SHARE, estimates
 from tempkb.store.columns import columns, rules
 from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View, table_of_results

@@ -11,8 +11,16 @@ import pyarrow.compute as pc
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Judging
 from tempkb.engine.steps import Work
-from tempkb.generations.measures import best, exact_match, is_recalled, released_f1_macro, rouge1, token_f1
-from tempkb.generations.naming import beginning, named
+from tempkb.generations.measures import (
+    beginning,
+    best,
+    exact_match,
+    is_recalled,
+    named,
+    released_f1_macro,
+    rouge1,
+    token_f1,
+)
 from tempkb.generations.tables import GENERATIONS, UNMEASURED
 from tempkb.models.tables import MODELS
 from tempkb.prompts import QUESTION_ID

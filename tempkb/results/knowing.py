@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tempkb.results.questions import ModelScores, Question, Scored
+from tempkb.results.answering import ModelScores, Question, Scored
 from tempkb.statistics import (
     MIN_CLUSTERS,
     Estimate,

@@ -7,14 +7,14 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from tempkb.benchmarks.linkable.pool_names import pool_name
+from tempkb.benchmarks.linkable.declaration import pool_name
 from tempkb.errors import SettingsError
-from tempkb.linking.asked import rows_of
+from tempkb.linking.known import rows_of
 from tempkb.linking.tables import LINKING_SCORES
-from tempkb.results.linking import LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_BY_TYPE, LINKING_CHANGES
 from tempkb.results.linking_sql import KS
 from tempkb.results.linking_sums import read_sums
 from tempkb.results.tables import LINKING_SUMS
+from tempkb.results.views import LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_BY_TYPE, LINKING_CHANGES
 from tempkb.store.memory import in_memory
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store

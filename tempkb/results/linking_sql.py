@@ -1,11 +1,20 @@
 """SQL of linking: mentions counted by entity, the accuracies of linkers, and which linkers belong together.
 
 A cell is a linker at a test: its release, pool, subset, test snapshot and category of mentions.
+
+Which accuracies each figure of linking puts together, with which weights.
+
+A spot is a training snapshot (None: not trained) at a test snapshot. Every figure is a weighted sum of the accuracies
+of spots: the mean over seeds, a change between snapshots, in-snapshot minus out-of-snapshot.
 """
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from tempkb.estimates_sql import ALL, FRACTION, SHARE, Measure, estimates
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
-from tempkb.sql_estimates.aggregates import ALL
-from tempkb.sql_estimates.clustered_sql import FRACTION, SHARE, Measure, estimates
 from tempkb.store.quoting import literal
 
 KS = tuple(2**power for power in range(N_TOP.bit_length()))
@@ -106,3 +115,133 @@ def accuracies() -> str:
 def _measure(metric: str, k: int, n: str, s: str) -> Measure:
     form = SHARE if metric == ACCURACY else FRACTION
     return Measure(n, s, n, (("metric", literal(metric)), ("k", str(k)), ("form", literal(form))))
+
+
+Spot = tuple[date | None, date]
+Weights = Mapping[Spot, float]
+
+BY_TRAINING = ("mean_of_seeds", "minus_own_snapshot")
+"""The aggregates of one training snapshot at a time."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A weighted sum.
+
+    Attributes:
+        aggregate: name of what it is.
+        weights: of spots.
+        model_cut: the training snapshot, of a figure of one.
+        cut: the test snapshot; None over all tests.
+        from_cut: the test with which it is compared; or None.
+        steps: number of snapshots from the test to the training; or None.
+    """
+
+    aggregate: str
+    weights: Weights
+    model_cut: date | None = None
+    cut: date | None = None
+    from_cut: date | None = None
+    steps: int | None = None
+
+
+def by_training(spots: Iterable[Spot]) -> Iterator[Figure]:
+    """Yield for each training snapshot at each test the mean over seeds, and its difference to the own snapshot."""
+    mean, minus_own = BY_TRAINING
+    there = set(spots)
+    for model, cut in there:
+        yield Figure(mean, {(model, cut): 1.0}, model, cut)
+        if model is not None and model != cut and (model, model) in there:
+            yield Figure(minus_own, {(model, cut): 1.0, (model, model): -1.0}, model, cut, model)
+
+
+def by_test(spots: Iterable[Spot], days: Sequence[date]) -> Iterator[Figure]:
+    """Yield the figures that put training snapshots together.
+
+    Args:
+        spots: those of a setup.
+        days: the release's tests and the setup's trainings, oldest first, which are counted by `steps`.
+    """
+    sizes = dict.fromkeys(spots, 1)
+    models = _models(sizes)
+    for cut, own in models.items():
+        yield Figure("mean_of_models", _mean((model, cut) for model in own), cut=cut)
+    yield from _changes("change", models, lambda _model, _first: True)
+    yield from _changes("change_of_later_models", models, lambda model, first: model is not None and model > first)
+    yield from in_and_out(sizes)
+    yield from _by_steps(models, days)
+
+
+def in_and_out(sizes: Mapping[Spot, int]) -> Iterator[Figure]:
+    """Yield in-snapshot and out-of-snapshot accuracy and their difference, by test snapshot and over all of them.
+
+    In-snapshot is the linker trained on the snapshot of the test; out-of-snapshot is the mean of all others. Over all
+    tests only those count that have both, so that the two are of the same mentions.
+
+    Args:
+        sizes: spots with the weights of their tests among all tests: 1, or their numbers of mentions.
+    """
+    both: dict[date, tuple[Weights, Weights]] = {}
+    for cut, models in _models(sizes).items():
+        own: Weights = {(cut, cut): 1.0} if cut in models else {}
+        others = _mean((model, cut) for model in models if model not in (None, cut))
+        if own:
+            yield Figure("in_snapshot", own, cut=cut)
+        if others:
+            yield Figure("out_of_snapshot", others, cut=cut)
+        if own and others:
+            yield Figure("in_minus_out", _minus(own, others), cut=cut)
+            both[cut] = own, others
+    if both:
+        total = sum(sizes[cut, cut] for cut in both)
+        inside, outside = (
+            {spot: weight * sizes[spot] / total for sides in both.values() for spot, weight in sides[at].items()}
+            for at in (0, 1)
+        )
+        yield Figure("in_snapshot", inside)
+        yield Figure("out_of_snapshot", outside)
+        yield Figure("in_minus_out", _minus(inside, outside))
+
+
+def _models(spots: Iterable[Spot]) -> dict[date, set[date | None]]:
+    """The training snapshots at each test."""
+    found: defaultdict[date, set[date | None]] = defaultdict(set)
+    for model, cut in spots:
+        found[cut].add(model)
+    return found
+
+
+def _mean(spots: Iterable[Spot]) -> Weights:
+    every = list(spots)
+    return dict.fromkeys(every, 1 / max(len(every), 1))
+
+
+def _minus(one: Weights, other: Weights) -> Weights:
+    """The difference of two sums that have no spot in common."""
+    return {**one, **{spot: -weight for spot, weight in other.items()}}
+
+
+def _changes(
+    aggregate: str, models: Mapping[date, set[date | None]], counts: Callable[[date | None, date], bool]
+) -> Iterator[Figure]:
+    """The change from the first test to each later one, a mean over models that have both."""
+    first = min(models)
+    for cut in models.keys() - {first}:
+        own = [model for model in models[cut] & models[first] if counts(model, first)]
+        if own:
+            later, earlier = (_mean((model, at) for model in own) for at in (cut, first))
+            yield Figure(aggregate, _minus(later, earlier), cut=cut, from_cut=first)
+
+
+def _by_steps(models: Mapping[date, set[date | None]], days: Sequence[date]) -> Iterator[Figure]:
+    """Other trainings than that of the test, minus that of the test, by the number of snapshots in between."""
+    pairs: defaultdict[int, list[Spot]] = defaultdict(list)
+    for cut, own in models.items():
+        for model in own - {cut} if cut in own else ():
+            if model is not None:
+                pairs[days.index(model) - days.index(cut)].append((model, cut))
+    for steps, of_steps in pairs.items():
+        weights = defaultdict(float, _mean(of_steps))
+        for _, cut in of_steps:
+            weights[cut, cut] -= 1 / len(of_steps)
+        yield Figure("out_minus_in", weights, steps=steps)

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tempkb.linking.asked import rows_of
+from tempkb.linking.known import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
-from tempkb.results.linking_sql import METRICS, SETUPS, counts, spaces
-from tempkb.results.linking_weights import Figure, by_test, by_training, in_and_out
+from tempkb.results.linking_sql import METRICS, SETUPS, Figure, by_test, by_training, counts, in_and_out, spaces
 from tempkb.results.tables import LINKING_SUMS
-from tempkb.statistics.clusters import codes
-from tempkb.statistics.weighted import UNTRAINED, Cells, WeightedSum, weighted_sums
+from tempkb.statistics.differences import UNTRAINED, Cells, WeightedSum, weighted_sums
+from tempkb.statistics.estimates import codes
 from tempkb.store.store import Store
 
 Answer = Callable[[str], pa.Table]

@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 from tempkb.linking.nil import VALUES, p_values, scores_of_earlier
 from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, linker_of, parts_of
 from tempkb.results.tables import NIL_RESULTS
-from tempkb.statistics.clusters import Codes, Sums, codes, floats, summed
-from tempkb.statistics.estimates import Estimate, as_share, clustered_mean, proportion, ratio_mean
-from tempkb.statistics.roc import clustered_auc, permuted_aucs
+from tempkb.statistics.calibration import clustered_auc, permuted_aucs
+from tempkb.statistics.estimates import (
+    Codes,
+    Estimate,
+    Sums,
+    as_share,
+    clustered_mean,
+    codes,
+    floats,
+    proportion,
+    ratio_mean,
+    summed,
+)
 from tempkb.store.memory import asking, declared_rows
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store

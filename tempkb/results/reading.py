@@ -15,8 +15,7 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Aggregate
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.tables import NOT_LOADED
-from tempkb.results.answering import Answers
-from tempkb.results.questions import Flags, Floats, Ids, ModelScores, Question, Scored
+from tempkb.results.answering import Answers, Flags, Floats, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
 from tempkb.results.tables import FACT_DELAYS
 from tempkb.scores.tables import PROMPT_SCORES, model_of

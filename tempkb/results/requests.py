@@ -8,7 +8,7 @@ import click
 from msgspec import Meta
 
 from tempkb.errors import SettingsError
-from tempkb.generations.naming import NAMES
+from tempkb.generations.measures import NAMES
 from tempkb.options import Count, Form, InOrder, Request, one_of, option, read_as
 from tempkb.windows import Days, parse_range
 

@@ -1,16 +1,17 @@
 """Declares the room of results."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.results import entities, gaps, judged_tables, leaks, linking
+from tempkb.results import judged_tables
 from tempkb.results.tables import TABLES
+from tempkb.results.views import OF_ENTITIES, OF_GAPS, OF_LEAKS, OF_LINKING
 from tempkb.room import Room
 
 VIEWS = (
     *(view for one in BENCHMARKS if one.reading for view in one.reading.views),
-    *leaks.VIEWS,
-    *gaps.VIEWS,
-    *entities.VIEWS,
-    *linking.VIEWS,
+    *OF_LEAKS,
+    *OF_GAPS,
+    *OF_ENTITIES,
+    *OF_LINKING,
     *judged_tables.VIEWS,
 )
 

@@ -12,7 +12,7 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.steps import Log, Look, Source, Step, Work
 from tempkb.engine.tasks import Task
 from tempkb.generations.tables import GENERATIONS
-from tempkb.linking.asked import rows_of
+from tempkb.linking.known import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.models.tables import MODELS
 from tempkb.results import tables
@@ -114,7 +114,7 @@ STEPS = (
     Step(
         (tables.LINKING_EFFECTS,),
         _every(LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
-        partial(_computed, "results.linking_effect_reading.linking_effects"),
+        partial(_computed, "results.linking_effects.linking_effects"),
     ),
     Step(
         (tables.LINKING_SUMS,),

@@ -17,25 +17,27 @@ from tempkb.dumps.catalogue import Dump, DumpFile, day_in, group_items
 from tempkb.dumps.pages import complete_headers, pages_provenance
 from tempkb.dumps.tables import DUMP_FILES, PAGE_PROPS, PAGES
 from tempkb.engine.choose import map_items
-from tempkb.engine.items import Outcome
-from tempkb.engine.progress import Meter
-from tempkb.engine.resuming import Noting
+from tempkb.engine.items import Meter, Noting, Outcome
 from tempkb.errors import ContractError, SourceError
 from tempkb.revisions.accounts import (
+    Before,
     ElementCounts,
     after_in_words,
     count_elements,
     damages_in_words,
+    decode_receipt,
     describe_read_files,
+    encode_receipt,
     exclusions_of,
+    item_name,
+    new_try,
+    plan_name,
 )
 from tempkb.revisions.changes import Rebuilt, counts_of, write_changes
 from tempkb.revisions.choice import choice_of
 from tempkb.revisions.entities import EntityIds
-from tempkb.revisions.losses import noting_quarters, rests_on_lost
-from tempkb.revisions.origins import is_of_other_files, pages_input, setting_of
+from tempkb.revisions.losses import is_of_other_files, noting_quarters, pages_input, rests_on_lost, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
-from tempkb.revisions.resuming import Before, decode_receipt, encode_receipt, item_name, new_try, plan_name
 from tempkb.revisions.sitelinks import link_pages
 from tempkb.revisions.tables import ALL, PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
-from tempkb.store.files import replace_whole
-from tempkb.store.owned import own
+from tempkb.store.files import own, replace_whole
 from tempkb.titles import Site, may_be_title
 
 ALL_PAGES = "all"

@@ -1,21 +1,201 @@
 """The revisions of one page, collected in any order and kept small.
 
-A few dozen bytes are kept of each revision, in arrays, and only those texts that
-can still be chosen at some cut. Choosing revisions (`stable.py`) and writing rows
-(`staging.py`) are done elsewhere.
+A few dozen bytes are kept of each revision, in arrays, and only those texts that can still be chosen at some cut.
+Choosing revisions (`stable.py`) and writing rows (`staging.py`) are done elsewhere.
+
+The texts of one page that may still be chosen, within a fixed amount of memory.
+
+Titles over time: a dump gives today's title, and the summaries of moves give the earlier ones.
 """
 
 import hashlib
+import re
+import tempfile
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+import zstandard
 
 from tempkb.dumps.elements import SHA1_CHARS, Revision, TextState, unescape
-from tempkb.revisions.moves import Remark, may_be_move
-from tempkb.revisions.texts import TextStore
-from tempkb.titles import Site
-from tempkb.wikitext.redirects import redirect_target, starts_like_redirect
+from tempkb.titles import Site, Title
+from tempkb.wikitext.page_kinds import redirect_target, starts_like_redirect
+
+BLOCK_BYTES = 1 << 24
+
+
+class TextStore:
+    """Keeps texts by number; full blocks are compressed and written to disk.
+
+    Neighbouring revisions are nearly equal, so a block of them compresses to about
+    a thirtieth, and a page of any length stays small.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: list[bytes] = []
+        self._open_bytes = 0
+        self._first_open = 0
+        self._blocks: list[tuple[int, int, list[int]]] = []  # place in the file, length, text lengths
+        self._file: IO[bytes] | None = None
+
+    def add(self, text: bytes) -> int:
+        """Keep a text and return its number; numbers increase by one."""
+        number = self._first_open + len(self._open)
+        self._open.append(text)
+        self._open_bytes += len(text)
+        if self._open_bytes >= BLOCK_BYTES:
+            self._spill()
+        return number
+
+    def get(self, numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (number, text) for each wanted number, in increasing order; each block is read once."""
+        wanted = sorted(set(numbers))
+        first = 0
+        for place, length, sizes in self._blocks:
+            inside = [number for number in wanted if first <= number < first + len(sizes)]
+            if inside:
+                yield from self._from_block(place, length, sizes, first, inside)
+            first += len(sizes)
+        for number in wanted:
+            if number >= self._first_open:
+                yield number, self._open[number - self._first_open]
+
+    def clear(self) -> None:
+        """Remove all texts, for the next page."""
+        self._open, self._open_bytes, self._first_open = [], 0, 0
+        self._blocks = []
+        if self._file is not None:
+            self._file.seek(0)
+            self._file.truncate()
+
+    def _from_block(
+        self, place: int, length: int, sizes: list[int], first: int, inside: list[int]
+    ) -> Iterator[tuple[int, bytes]]:
+        file = self._spill_file()
+        file.seek(place)
+        block = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(file.read(length))
+        wanted = set(inside)
+        at = 0
+        for number, size in enumerate(sizes, first):
+            if number in wanted:
+                yield number, block[at : at + size]
+            at += size
+
+    def _spill(self) -> None:
+        # The window is as long as a block (2 ** 24 bytes), so that each revision is compressed against its neighbours.
+        fast = zstandard.ZstdCompressionParameters.from_level(1, window_log=24, enable_ldm=True)
+        block = zstandard.ZstdCompressor(compression_params=fast).compress(b"".join(self._open))
+        file = self._spill_file()
+        place = file.seek(0, 2)
+        file.write(block)
+        self._blocks.append((place, len(block), [len(text) for text in self._open]))
+        self._first_open += len(self._open)
+        self._open, self._open_bytes = [], 0
+
+    def _spill_file(self) -> IO[bytes]:
+        if self._file is None:
+            # The file has no name, so that a killed worker leaves nothing behind.
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - open as long as the store
+        return self._file
+
+
+TitleSource = Literal["move_comment", "today"]
+
+_LINK = r"\[\[:?([^\[\]|]+)(?:\|[^\[\]]*)?\]\]"
+_ENGLISH = re.compile(rf"(?:^|\s)moved (?:page )?{_LINK} to {_LINK}|{_LINK} moved to {_LINK}")
+_UNLINKED = re.compile(r"^([^\[\]]+?) moved to ([^\[\]]+?)(?: over redirect)?(?::.*)?$", re.DOTALL)
+_TWO_LINKS = re.compile(rf"{_LINK}.*?{_LINK}", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """An edit summary that may describe a move.
+
+    Attributes:
+        time: seconds since 1970 of the revision.
+        comment: the summary, unescaped.
+        is_null_edit: did the revision leave the text unchanged, as every move does?
+    """
+
+    time: int
+    comment: str
+    is_null_edit: bool
+
+
+@dataclass(frozen=True)
+class Naming:
+    """A title that a page had from some second on."""
+
+    since: int | None
+    title: Title
+    source: TitleSource
+
+
+def may_be_move(comment: bytes) -> bool:
+    """Test cheaply whether a summary may be a move; never misses one that `names_over_time` would use."""
+    return b"moved" in comment or comment.count(b"]]") > 1
+
+
+def names_over_time(remarks: Sequence[Remark], today: Title, site: Site) -> list[Naming]:
+    """Return the titles that a page had, oldest first; the first has no beginning.
+
+    English summaries are recognised by their words. A summary in another language
+    counts as a move if the edit changed nothing and its second link is the
+    title that the page had next. Summaries that people typed are ignored
+    unless they fit the chain of titles, read backwards from today's.
+
+    The source of a title is `move_comment` if a summary says that the page was moved to it
+    or from it, else `today`.
+
+    Args:
+        remarks: candidate summaries of one page, oldest first.
+    """
+    moves: list[tuple[int, Title, Title]] = []
+    expected = today
+    for remark in reversed(remarks):
+        pair = _read_move(remark, site, expected)
+        if pair is not None:
+            moves.append((remark.time, *pair))
+            expected = pair[0]
+    moves.reverse()
+    if not moves:
+        return [Naming(None, today, "today")]
+    namings = [Naming(None, moves[0][1], "move_comment")]
+    namings += [Naming(time, after, "move_comment") for time, _, after in moves]
+    last = namings[-1]
+    if last.title != today:
+        # The page was moved once more without a summary, at an unknown time.
+        namings[-1] = Naming(last.since, today, "today")
+    return namings
+
+
+def naming_at(namings: Sequence[Naming], cut: int) -> Naming:
+    """Return the title that the page had just before the second `cut`."""
+    borne = namings[0]
+    for naming in namings[1:]:
+        if naming.since is not None and naming.since >= cut:
+            break
+        borne = naming
+    return borne
+
+
+def _read_move(remark: Remark, site: Site, expected: Title) -> tuple[Title, Title] | None:
+    match = _ENGLISH.search(remark.comment)
+    if match:
+        before, after = (site.normalize(part) for part in match.groups() if part is not None)
+        return (before, after) if before != after and (remark.is_null_edit or after == expected) else None
+    match = _UNLINKED.match(remark.comment)
+    if match is None and remark.is_null_edit:
+        match = _TWO_LINKS.search(remark.comment)
+    if match is None:
+        return None
+    before, after = site.normalize(match[1]), site.normalize(match[2])
+    return (before, after) if before != after and after == expected else None
+
 
 MINOR, SUPPRESSED, BLANK, ABSENT, REDIRECT = 1, 2, 4, 8, 16
 NO_SHA1 = bytes(SHA1_CHARS)

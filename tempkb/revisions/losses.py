@@ -2,21 +2,65 @@
 
 Texts are partitioned by quarter and pages by dump, so the partitions of the windows that wrote them are not damaged
 themselves.
+
+What a built window was made from and with, according to its manifests.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
-from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
+from tempkb.windows import Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def tables_built_with(version: Version) -> set[str]:
+    """Return the tables that were written by the run that built this version."""
+    return set(setting_of(version, "tables") or ())
+
+
+def is_of_other_files(store: Store, dump: Dump, window: Window, wanted: frozenset[str]) -> bool:
+    """Was a wanted table of the window built from other files than the dump has now?"""
+    ours = {file.path.name: file.sha256 for file in dump.history}
+    for table in sorted(wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name}):
+        version = store.lake.current(table, window.key)
+        if version is not None and _history_of(version) != ours:
+            return True
+    return False
+
+
+def pages_of(version: Version) -> tuple[str, str] | None:
+    """Return the dump and version of the `pages` that gave a snapshot its items; None if there are none."""
+    for name, version_name in version.inputs.items():
+        if name.startswith(_PAGES):
+            return name.removeprefix(_PAGES), version_name
+    return None
+
+
+def setting_of(version: Version, name: str) -> Any:
+    """Return the value of a setting in the manifest of a version."""
+    return version.settings.get(name)
+
+
+def pages_input(pages: Version) -> dict[str, str]:
+    """Return `pages` in the form in which a manifest names it as the source of items."""
+    return {f"{_PAGES}{pages.partition}": pages.version}
+
+
+_PAGES = f"{PAGES.name} "
+
+
+def _history_of(version: Version) -> dict[str, str]:
+    """Return the history files that a version was built from, with their hashes."""
+    return {name: digest for name, digest in version.inputs.items() if not name.startswith(_PAGES)}
 
 
 def rests_on_lost(store: Store, snapshot: Version) -> bool:

@@ -20,13 +20,12 @@ from tempkb.dumps.elements import BrokenPageError, PageHead
 from tempkb.dumps.files import DamageError, Progress, open_dump
 from tempkb.dumps.looking import no_page_in
 from tempkb.dumps.xml import Damage, PageStream
-from tempkb.engine.memory import peak_megabytes
+from tempkb.engine.items import peak_megabytes
 from tempkb.errors import ContractError, SourceError
 from tempkb.revisions.choice import PageChoice
-from tempkb.revisions.history import Cuts, PageHistory, Who
+from tempkb.revisions.history import Cuts, PageHistory, TextStore, Who
 from tempkb.revisions.snapshots import Cut, PageSnapshots, Reading, TextMissingError
 from tempkb.revisions.staging import Run, Staging
-from tempkb.revisions.texts import TextStore
 from tempkb.titles import Site, Title
 from tempkb.windows import Window, epoch_seconds
 

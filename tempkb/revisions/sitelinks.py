@@ -10,7 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tempkb.dumps.tables import PAGES, SITELINK
-from tempkb.revisions.origins import pages_input, pages_of
+from tempkb.revisions.losses import pages_input, pages_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to, view_files
@@ -141,7 +141,7 @@ def _make_items(
     """Make the table `items`, one item per title, and count the titles that a second item claims."""
     connection.execute("CREATE TEMP TABLE site_links (entity_id VARCHAR, namespace INTEGER, title VARCHAR)")
     if links is not None:
-        from tempkb.dumps.sites import read_site
+        from tempkb.dumps.pages import read_site
 
         site = read_site(store, dump_id)
         for rows in read_files(links.paths(), ["entity_id", "site_title"]):

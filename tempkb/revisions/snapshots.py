@@ -5,14 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from tempkb.dumps.elements import unescape
-from tempkb.revisions.history import ABSENT, BLANK, REDIRECT, SUPPRESSED, PageHistory
-from tempkb.revisions.moves import Naming, names_over_time, naming_at
-from tempkb.revisions.stable import Stable, select_stable
-from tempkb.revisions.stable_tempel import describe, select_tempel
-from tempkb.revisions.texts import TextStore
+from tempkb.revisions.history import (
+    ABSENT,
+    BLANK,
+    REDIRECT,
+    SUPPRESSED,
+    Naming,
+    PageHistory,
+    TextStore,
+    names_over_time,
+    naming_at,
+)
+from tempkb.revisions.stable import Stable, describe, select_stable, select_tempel
 from tempkb.titles import Site, Title
-from tempkb.wikitext.disambiguation import is_disambiguation
-from tempkb.wikitext.redirects import Redirect, read_redirect
+from tempkb.wikitext.page_kinds import Redirect, is_disambiguation, read_redirect
 
 
 class TextMissingError(Exception):

@@ -1,6 +1,10 @@
-"""Tables of the room: all revisions, the chosen revision of each page at each cut, and their texts."""
+"""Tables of the room: all revisions, the chosen revision of each page at each cut, and their texts.
+
+The room of revisions: the text of every page at each cut.
+"""
 
 from tempkb.dumps.tables import ITEM_HAS_A_SOURCE
+from tempkb.room import Room
 from tempkb.store.columns import columns, rules
 from tempkb.store.tables import table_of_quarters, table_of_windows
 
@@ -110,3 +114,6 @@ TABLES = (REVISION_LOG, PAGE_WIKITEXTS, STABLE_SNAPSHOTS, REBUILD_CHANGES)
 
 ALL = frozenset(one.name for one in TABLES if one is not REBUILD_CHANGES)
 """Names of the tables for which a dump's history is read."""
+
+
+ROOM = Room("revisions", TABLES, (), "tempkb.revisions.steps")

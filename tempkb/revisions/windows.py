@@ -24,7 +24,7 @@ def not_built(store: Store, table: str, cut: date) -> ContractError:
 def how_to_build(store: Store, window: Window) -> str:
     """Return in words how a window is built, or why it cannot be built."""
     # A window that is there is not planned, and who finds it needs no dumps.
-    from tempkb.revisions.plans import plan_windows
+    from tempkb.revisions.making import plan_windows
 
     first = store.home.settings.first_window
     answer = f"build it first: tempkb build --windows {window.start}..{window.end}"

@@ -15,7 +15,7 @@ from tempkb.planning.declaration import Request
 from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
 from tempkb.record import copy_fault, copy_record
 from tempkb.removal import of_dump, remove
-from tempkb.revisions.origins import is_of_other_files, setting_of
+from tempkb.revisions.losses import is_of_other_files, setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.runs.jobs import Summary, past_damage, run_of
@@ -163,7 +163,7 @@ def _read_named(dump: Dump, work: Work, summary: Summary) -> None:
         if described is not None:
             open_store().lake.restore(described)
     elif is_in_folder:
-        from tempkb.dumps.retention import remove_dump
+        from tempkb.dumps.verification import remove_dump
 
         remove_dump(root, dump)
     else:

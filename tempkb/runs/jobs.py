@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tempkb.api import open_store
-from tempkb.engine import progress
+from tempkb.engine import items as progress
 from tempkb.engine.tasks import Done, Order, Task, bad_in_words
 from tempkb.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.failures import call_hook, in_words
 from tempkb.rooms import steps, tasks
 from tempkb.settings import at_home
 from tempkb.store.locks import LockTimeoutError
+from tempkb.store.quoting import visible
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Fault
-from tempkb.store.visible import visible
 from tempkb.wording import shortened
 
 _MOST_TYPED = 200  # letters of a command that the hook is told; a pattern of the shell may have named many files

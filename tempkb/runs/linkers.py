@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import entry_of, read_entry, releases_of
-from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.tempel import design as releases
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.errors import SettingsError
 from tempkb.linking.known import known_linker, known_linkers, require_linker

@@ -6,18 +6,20 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark, Measurement, benchmark_named
-from tempkb.benchmarks.building import begin, is_whole
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.exporting import export_release
+from tempkb.benchmarks.methods import begin, is_whole
 from tempkb.benchmarks.register import (
     LOOK,
+    AnyRelease,
     alone,
     as_listed,
+    create,
     entry_if_any,
     entry_of,
+    load,
     require_whole,
 )
-from tempkb.benchmarks.releases import AnyRelease, create, load
 from tempkb.benchmarks.tasks import tasks_of
 from tempkb.engine.tasks import Task
 from tempkb.errors import DesignError

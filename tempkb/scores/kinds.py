@@ -18,8 +18,8 @@ from tempkb.store.tables import Table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tempkb.models.batching import Limits
     from tempkb.models.loading import LoadedModel
-    from tempkb.models.packing import Limits
 
 
 class Asker(NamedTuple):

@@ -1,5 +1,9 @@
-"""The table of scores: what a model gives for a prompt, once for all releases that have it."""
+"""The table of scores: what a model gives for a prompt, once for all releases that have it.
 
+Declares the room of scores.
+"""
+
+from tempkb.room import Room
 from tempkb.store.columns import columns, rules
 from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import SEPARATOR, Family, Table
@@ -65,3 +69,6 @@ def is_imported(partition: str) -> bool:
 def model_of(partition: str) -> str:
     """Return the model of a partition of models or scores."""
     return partition.partition(SEPARATOR)[0]
+
+
+ROOM = Room("scores", TABLES, (), "tempkb.scores.steps")

@@ -1,6 +1,10 @@
-"""Prints lines and tables to standard output with Rich, and the form of values there."""
+"""Prints lines and tables to standard output with Rich, and the form of values there.
+
+Files that a command is asked to write: whole or not at all, and never over something else unasked.
+"""
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -13,9 +17,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tempkb.errors import SettingsError
 from tempkb.listings import BETTER, OWN, WORSE, Listing, Marked, Sheet, are_numbers, in_order
+from tempkb.pictures import as_png
 from tempkb.settings import at_home, home_in_front, in_shell
-from tempkb.store.visible import visible
+from tempkb.store.quoting import visible
 
 _BOUNDLESS = 1_000_000_000  # width in columns of output to a file or a pipe
 _STYLES = {OWN: "bold", BETTER: "green", WORSE: "red", "": ""}
@@ -163,3 +169,33 @@ def duration(seconds: int) -> str:
         if n or parts:
             parts.append(f"{n} {unit}" if n else "")
     return " ".join(filter(None, parts[:2])) or "0 s"
+
+
+_DOTS_PER_INCH = 150
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file, replacing an older one.
+
+    Raises:
+        SettingsError: the folder is missing or cannot be written to.
+    """
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    try:
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise SettingsError(
+            f"{path}: cannot be written: {error.strerror}; name a file in a folder that exists"
+        ) from None
+    say(f"written: {path}")
+
+
+def write_picture(path: Path, figure: Any) -> None:
+    """Write a figure as a PNG file.
+
+    Raises:
+        SettingsError: as `write_file`.
+    """
+    write_file(path, as_png(figure, _DOTS_PER_INCH))

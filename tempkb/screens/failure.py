@@ -1,4 +1,7 @@
-"""Ends a command that fails: one message on standard error, and an exit code."""
+"""Ends a command that fails: one message on standard error, and an exit code.
+
+Words on the command line and data on standard output are UTF-8, whatever the locale says.
+"""
 
 import atexit
 import io
@@ -17,7 +20,7 @@ import click
 from tempkb.errors import TempkbError
 from tempkb.failures import defect, in_words
 from tempkb.settings import at_home
-from tempkb.store.visible import visible
+from tempkb.store.quoting import visible
 from tempkb.wording import counted
 
 # Exit codes of programs that a signal ended: 128 plus the number of SIGINT or SIGPIPE.
@@ -141,3 +144,15 @@ def prepare_streams() -> None:
 def _report_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     traceback.print_exception(kind, error, trace)
     click.echo(f"tempkb: {defect()} with the lines above", err=True)
+
+
+def as_utf8(word: str) -> str:
+    """Return a word of the command line as text that can be stored and asked for: what is not UTF-8 becomes U+FFFD."""
+    # If the locale is not UTF-8, or the bytes are not, Python passes them on without decoding them.
+    return os.fsencode(word).decode("utf-8", "replace")
+
+
+def speak_utf8() -> None:
+    """Make standard output UTF-8, so that data are the same with every terminal."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.api import open_store
-from tempkb.engine.progress import on_terminal
+from tempkb.engine.items import on_terminal
 from tempkb.linking.answering import Answer, Links, link_text
 from tempkb.linking.indexing import write_index
 from tempkb.linking.nil import Nil
 from tempkb.listings import Listing, in_order
 from tempkb.screens.console import say, show
-from tempkb.screens.failure import tell
-from tempkb.screens.utf8 import speak_utf8
+from tempkb.screens.failure import speak_utf8, tell
 from tempkb.wording import counted, rounded
 
 

@@ -9,8 +9,7 @@ from functools import cached_property
 
 from tempkb.api import open_store
 from tempkb.dumps.catalogue import find_dumps
-from tempkb.dumps.download import takes_room
-from tempkb.dumps.fetching import mirror_of
+from tempkb.dumps.download import mirror_of, takes_room
 from tempkb.dumps.offers import OfferedFile
 from tempkb.errors import SourceError
 from tempkb.listings import Listing

@@ -21,13 +21,11 @@ from tempkb.api import open_store
 from tempkb.errors import SettingsError, StoredDamageError
 from tempkb.listings import csv_of
 from tempkb.results.steps import are_due, asked_of
-from tempkb.screens.failure import warn
-from tempkb.screens.utf8 import as_utf8, speak_utf8
-from tempkb.store.answers import BATCH_ROWS, Answer
+from tempkb.screens.failure import as_utf8, speak_utf8, warn
 from tempkb.store.opening import DatabaseFileError
-from tempkb.store.questions import RefusedError, check, names_in
+from tempkb.store.questions import BATCH_ROWS, Answer, RefusedError, check, names_in
+from tempkb.store.quoting import visible
 from tempkb.store.store import Store
-from tempkb.store.visible import visible
 from tempkb.wording import counted
 
 if TYPE_CHECKING:

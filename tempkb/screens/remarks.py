@@ -6,12 +6,12 @@ from functools import partial
 import numpy as np
 
 from tempkb.benchmarks.reading import TWO_PERIODS
+from tempkb.results.answering import Question
 from tempkb.results.knowing import Known, comparable
-from tempkb.results.questions import Question
 from tempkb.results.reading import usual_delay
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tabling import level_in_words
-from tempkb.screens.late import delay_in_words
+from tempkb.screens.answers import delay_in_words
 from tempkb.statistics import MIN_CLUSTERS
 from tempkb.store.store import Store
 from tempkb.wording import counted

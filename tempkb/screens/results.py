@@ -6,22 +6,20 @@ from pathlib import Path
 import numpy as np
 
 from tempkb.api import open_store
-from tempkb.engine.progress import Meter, on_terminal
+from tempkb.engine.items import Meter, on_terminal
 from tempkb.errors import SettingsError
 from tempkb.listings import Listing, estimate, in_order
 from tempkb.models.known import known_models, until_in_words
-from tempkb.results.answering import answering_of
+from tempkb.results.answering import Question, answering_of
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.plots import levels_figure
-from tempkb.results.questions import Question
 from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import ALL, LINKING_EFFECTS, TABLES
 from tempkb.results.tabling import known_csv, known_latex, level_in_words, listings_of
 from tempkb.screens.answers import print_names
-from tempkb.screens.console import print_next, say, show
+from tempkb.screens.console import print_next, say, show, write_file, write_picture
 from tempkb.screens.failure import tell
-from tempkb.screens.files import write_file, write_picture
 from tempkb.screens.linking import print_effects
 from tempkb.screens.remarks import remarks
 from tempkb.statistics import Estimate
@@ -160,7 +158,7 @@ def print_results() -> None:
 
 def _print_withheld(store: Store, known: Sequence[Known]) -> None:
     """Print the levels of the demo's models apart for subjects that they have read and that were withheld from them."""
-    from tempkb.demo.models.asking import demo_models, withheld_clusters
+    from tempkb.demo.models.recipe import demo_models, withheld_clusters
 
     readers = {one.name for one in demo_models(store) if one.cut is not None}
     own = [one for one in known if one.scores.model["model"] in readers and not one.is_factor]

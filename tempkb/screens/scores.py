@@ -1,7 +1,10 @@
-"""The closing screen of `tempkb score`: what was scored, what has no score and why, and first figures."""
+"""The closing screen of `tempkb score`: what was scored, what has no score and why, and first figures.
+
+The screens of `tempkb model`: the models of a home, and one of them.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -11,8 +14,11 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.dynamic_templama.preferences import SCORED_CHANGES, preferences
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
+from tempkb.errors import SettingsError
+from tempkb.estimates_sql import ALL
 from tempkb.listings import Across, Listing, estimate, in_order, named
-from tempkb.models.known import known_models
+from tempkb.models.known import known_model, known_models, until_in_words
+from tempkb.models.tables import MODELS
 from tempkb.options import Words
 from tempkb.results.steps import are_due
 from tempkb.results.tables import KNOWLEDGE, KNOWS
@@ -20,8 +26,7 @@ from tempkb.scores.kinds import SCORES, Kind
 from tempkb.scores.selecting import Source, Wanted, wanted
 from tempkb.scores.steps import partition_for
 from tempkb.scores.tables import STATUSES
-from tempkb.screens.console import print_next, say, show
-from tempkb.sql_estimates.aggregates import ALL
+from tempkb.screens.console import FIELDS, print_next, say, show
 from tempkb.store.quoting import literal, literals
 from tempkb.store.store import Store
 from tempkb.store.tables import SEPARATOR
@@ -29,6 +34,7 @@ from tempkb.wording import counted
 
 if TYPE_CHECKING:
     from tempkb.generations.importing import Imported
+
 
 _WAITING = "no score yet"  # after a run that failed, in place of a status
 _PREFERENCES = Listing(
@@ -170,3 +176,42 @@ def _print_perplexities(store: Store, condition: str, windows: tuple[date, date]
         years = {year: f"born {year}" for year in sorted({row["origin_year"] for row in rows if row["origin_year"]})}
         across = Across("origin_year", "perplexity", years if windows else {**years, 0: "all"})
         show(replace(listing, columns={**listing.columns, "born": across}), rows)
+
+
+_MODELS = Listing(
+    named("model", "family", parameters="n_parameters", context="context_tokens")
+    | {"knows until": lambda row: until_in_words(row["knows_certainly_until"], row["knows_possibly_until"])}
+    | named("status", "checkpoint")
+)
+
+
+def print_models(names: Collection[str] | None = None) -> None:
+    """Print the models of the home, and why some of them cannot be used.
+
+    Args:
+        names: only these, as far as they are there; None for all.
+    """
+    found = [row for row in known_models(open_store().lake) if names is None or row["model"] in names]
+    if not found:
+        # If none of those that were asked for could be added, the errors say so.
+        if names is None:
+            say("The home has no models yet.")
+            print_next("model add t5-large google-t5/t5-large", "model add --preset timelms")
+        return
+    show(_MODELS, found)
+    for row in found if names is None else ():
+        say(f"{row['model']}: {row['reason']}" if row["reason"] else "")
+
+
+def print_model(name: str) -> None:
+    """Print all that is known about a model.
+
+    Raises:
+        SettingsError: there is no such model.
+    """
+    lake = open_store().lake
+    row = known_model(lake, name)
+    if row is None:
+        there = ", ".join(lake.partitions(MODELS.name)) or "none"
+        raise SettingsError(f"model {name!r}: no such model; there: {there}")
+    show(FIELDS, list(row.items()))

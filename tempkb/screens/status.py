@@ -19,7 +19,7 @@ from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.listings import Listing, in_order, named
 from tempkb.models.known import known_models
 from tempkb.models.tables import READY
-from tempkb.planning.untaken import untaken_here
+from tempkb.planning.built import untaken_here
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.rooms import steps

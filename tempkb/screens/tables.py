@@ -1,4 +1,7 @@
-"""The screens of `tempkb tables`: one line for each table and view of a home, or all that is declared of one."""
+"""The screens of `tempkb tables`: one line for each table and view of a home, or all that is declared of one.
+
+What a release holds, on one screen; the benchmark says what is worth showing.
+"""
 
 import difflib
 import re
@@ -6,11 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tempkb.api import open_store
+from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.register import load
 from tempkb.errors import SettingsError
 from tempkb.listings import Listing, in_order
 from tempkb.rooms import TABLES, tasks
-from tempkb.screens.console import Screen, grid, print_next, say, show
+from tempkb.screens.console import Screen, grid, print_next, print_sheet, say, show
+from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import SIDE_TABLES, Family, Table, View, by_name
 from tempkb.wording import counted, shortened
@@ -123,3 +129,14 @@ def _meanings(store: Store, view: View) -> dict[str, str]:
         columns = store.tables[name].columns if name in store.tables else ()
         found |= {one.name: one.meaning for one in columns} or _meanings(store, store.views[name])
     return found
+
+
+def print_release(benchmark: Benchmark, name: str) -> None:
+    """Print what a release that is built holds, and what to type next."""
+    store = open_store()
+    closing = benchmark.loaded().closing(store, load(store.home, benchmark, name))
+    say(f"release {name}: {closing.headline}")
+    for sheet in closing.grids:
+        print_sheet(sheet)
+    query = f"SELECT {closing.columns} FROM {closing.table} WHERE release = {literal(name)} LIMIT 5"
+    print_next(f"release export {name} exports", f'sql "{query}"')

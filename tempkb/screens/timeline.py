@@ -10,7 +10,7 @@ from tempkb.listings import Listing, in_order
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
 from tempkb.screens.console import Screen, duration, headed, show
-from tempkb.screens.utf8 import as_utf8
+from tempkb.screens.failure import as_utf8
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store

@@ -23,7 +23,7 @@ from tempkb.benchmarks.register import (
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import Tally, faults_of_dump, faults_of_notes, missing_files
-from tempkb.engine import progress
+from tempkb.engine import items as progress
 from tempkb.errors import SettingsError, TempkbError
 from tempkb.linking.checking import faults_of_linkers
 from tempkb.linking.known import known_linker, known_linkers
@@ -31,12 +31,11 @@ from tempkb.linking.tables import KINDS, LINKERS
 from tempkb.models.known import known_models
 from tempkb.models.tables import MODELS
 from tempkb.record import copy_fault
-from tempkb.revisions.losses import lacking_quarters, lacking_texts
-from tempkb.revisions.origins import pages_of, setting_of
+from tempkb.revisions.losses import lacking_quarters, lacking_texts, pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.console import program, say
 from tempkb.screens.failure import tell
-from tempkb.store.owned import LinkError
+from tempkb.store.files import LinkError
 from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
 from tempkb.store.tables import Family

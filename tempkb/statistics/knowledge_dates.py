@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tempkb.statistics.clusters import Clusters, Codes, Floats, Values, aligned, codes
 from tempkb.statistics.differences import paired_difference
-from tempkb.statistics.estimates import LEVEL, MIN_CLUSTERS, Estimate
+from tempkb.statistics.estimates import LEVEL, MIN_CLUSTERS, Clusters, Codes, Estimate, Floats, Values, aligned, codes
 
 Answer = Literal["interval", "not before", "not after", "cannot tell"]
 AT_ONCE = 250

@@ -7,9 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from tempkb.errors import ContractError
-from tempkb.statistics.clusters import Clusters, Codes, Floats, Values, aligned, codes, floats
 from tempkb.statistics.differences import paired_difference
-from tempkb.statistics.estimates import LEVEL, Estimate
+from tempkb.statistics.estimates import LEVEL, Clusters, Codes, Estimate, Floats, Values, aligned, codes, floats
 
 Difference = Callable[[Floats, Floats, Codes], Estimate]
 

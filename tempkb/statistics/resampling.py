@@ -9,8 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tempkb.errors import ContractError
-from tempkb.statistics.clusters import Clusters, Floats, Values, aligned, codes, floats, summed
-from tempkb.statistics.estimates import LEVEL, MIN_CLUSTERS, ROUNDING, Estimate, t_quantile, two_sided
+from tempkb.statistics.estimates import (
+    LEVEL,
+    MIN_CLUSTERS,
+    ROUNDING,
+    Clusters,
+    Estimate,
+    Floats,
+    Values,
+    aligned,
+    codes,
+    floats,
+    summed,
+    t_quantile,
+    two_sided,
+)
 
 Statistic = Literal["mean", "macro_mean", "median"]
 DRAWS_AT_ONCE = 4_000_000

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tempkb.errors import ContractError
-from tempkb.statistics.clusters import Clusters, Codes, Floats, codes
-from tempkb.statistics.estimates import LEVEL, MIN_CLUSTERS
+from tempkb.statistics.estimates import LEVEL, MIN_CLUSTERS, Clusters, Codes, Floats, codes
 from tempkb.statistics.resampling import parts, times_drawn
 
 GAP, GAP_OF_REPLICATES = 1e-6, 1e-4

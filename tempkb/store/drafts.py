@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import tempkb
 from tempkb.errors import ContractError
+from tempkb.store.files import parquet_writer
 from tempkb.store.lake import Lake
 from tempkb.store.memory import asking
-from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import file_names
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.store.versions import Version, content_hash, describe_file

@@ -25,9 +25,19 @@ from typing import TextIO
 
 from tempkb.errors import ContractError, StoredDamageError
 from tempkb.record import digest_of
-from tempkb.store.files import NO_ROOM, carry_sum, replace_whole, sync
+from tempkb.store.files import (
+    NO_ROOM,
+    LinkError,
+    carry_sum,
+    links_in,
+    own,
+    own_tree,
+    real_folders,
+    remove_tree,
+    replace_whole,
+    sync,
+)
 from tempkb.store.locks import LockTimeoutError, Patience, is_same, locked, try_lock
-from tempkb.store.owned import LinkError, links_in, own, own_tree, real_folders, remove_tree
 from tempkb.store.versions import DESCRIPTION, PART, SWAP_LOCK, Fault, Version, describe, read_version
 
 POINTER = "CURRENT"

@@ -13,9 +13,8 @@ from typing import Any, Literal
 
 from tempkb.errors import SettingsError
 from tempkb.options import Words
-from tempkb.store.files import read_summed, write_summed
+from tempkb.store.files import own, read_summed, write_summed
 from tempkb.store.locks import locked
-from tempkb.store.owned import own
 
 Noted = Literal["asked", "generated"]
 

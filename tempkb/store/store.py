@@ -12,10 +12,10 @@ from tempkb.errors import SettingsError
 from tempkb.record import digest_of
 from tempkb.settings import Home
 from tempkb.store.drafts import Draft, Exclusion, Provenance
+from tempkb.store.files import open_parquet
 from tempkb.store.lake import DAY, Lake
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
-from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import identifier
 from tempkb.store.tables import SIDE_TABLES, Family, Table, View, by_name
 from tempkb.store.versions import Fault, Version

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import StoredDamageError
-from tempkb.store.files import fault_of, read_summed, sum_of, write_summed
+from tempkb.store.files import LinkError, fault_of, own, read_summed, sum_of, write_summed
 from tempkb.store.locks import locked
 from tempkb.store.memory import has_columns_of
-from tempkb.store.owned import LinkError, own
 from tempkb.store.tables import EXCLUSIONS, Table
 
 DESCRIPTION = "version.json"

@@ -12,9 +12,9 @@ from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.files import Progress
 from tempkb.dumps.looking import look_at
 from tempkb.dumps.offers import HISTORY
-from tempkb.dumps.registration import describe_files
+from tempkb.dumps.pages import describe_files
 from tempkb.dumps.tables import DUMP_FILES
-from tempkb.engine.progress import Meter
+from tempkb.engine.items import Meter
 from tempkb.errors import SettingsError, SourceError
 from tempkb.filtering import LeftOut
 from tempkb.settings import Home
@@ -24,12 +24,11 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 from tempkb.titles import Site
-from tempkb.wikidata.classes import write_classes, write_subclasses
+from tempkb.wikidata.classes import Staging, write_classes, write_subclasses
 from tempkb.wikidata.decoding import is_item
 from tempkb.wikidata.reading import Tally, read_entities
 from tempkb.wikidata.rows import SUBCLASS_OF, Rows, add_entity
 from tempkb.wikidata.scope import ANY_LANGUAGE, Scope, scope_of, settings_of
-from tempkb.wikidata.staging import Staging
 from tempkb.wikidata.steps import bring_late_edits
 from tempkb.wikidata.tables import (
     ENTITY_CLASSES,
@@ -40,7 +39,7 @@ from tempkb.wikidata.tables import (
     UNDATED_STATEMENTS,
     WIKIDATA_ENTITIES,
 )
-from tempkb.wikitext.wikis import label_language
+from tempkb.wikitext.page_kinds import label_language
 
 Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9

@@ -19,9 +19,9 @@ import duckdb
 import pyarrow as pa
 
 from tempkb.engine.steps import Work
-from tempkb.wikidata.days import PROVISIONAL_DAYS, day_of, dump_dates
-from tempkb.wikidata.membership import CERTAIN_FROM, MAX_DAY, POSSIBLE_FROM, POSSIBLE_TO, true_within
+from tempkb.wikidata.scope import PROVISIONAL_DAYS, day_of, dump_dates
 from tempkb.wikidata.tables import FACTS, LATE_EDITS, WIKIDATA_ENTITIES
+from tempkb.wikidata.views import CERTAIN_FROM, MAX_DAY, POSSIBLE_FROM, POSSIBLE_TO, true_within
 from tempkb.windows import Window, windows_until
 
 ALL = "all"

@@ -9,6 +9,8 @@ from tempkb.wikidata.decoding import Entity, Qualifiers, Statement, is_item, ite
 from tempkb.wikidata.scope import ANY_LANGUAGE, Scope
 from tempkb.wikidata.statements import (
     Interval,
+    Precision,
+    Span,
     best_ranked,
     earliest,
     intervals_of,
@@ -16,7 +18,6 @@ from tempkb.wikidata.statements import (
     precision_name,
     read_snak,
 )
-from tempkb.wikidata.times import Precision, Span
 
 # ECBD, section 3: start time, introduced on, announcement date, time of discovery, point in time, inception.
 ORIGINS = ("P580", "P9448", "P6949", "P575", "P585", "P571")

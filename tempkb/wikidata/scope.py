@@ -1,17 +1,22 @@
 """Which entities and languages a home keeps of Wikidata, and whether a table was made with these settings.
 
 Separate from the readers, so that commands that only read do not import them.
+
+The days of the Wikidata dumps that were read.
 """
 
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home, Settings
+from tempkb.store.lake import Lake
 from tempkb.titles import Site
-from tempkb.wikitext.wikis import label_language
+from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
+from tempkb.wikitext.page_kinds import label_language
 
 ANY_LANGUAGE = "mul"
 
@@ -68,3 +73,19 @@ def settings_mark(settings: Settings) -> str:
 def language_of_wiki(settings: Settings) -> str:
     """Return the language of a wiki's texts and names; if its name tells none, the first in which names are kept."""
     return label_language(Site(settings.wiki or "", language=(*settings.languages, "")[0]))
+
+
+PROVISIONAL_DAYS = 90
+"""Days past its end after which what a dump says of a window is taken as final."""
+
+
+def dump_dates(lake: Lake) -> dict[str, date]:
+    """Return the days of the Wikidata dumps that were read and describe an item of the home, by dump."""
+    read = [one for table in (FACTS, WIKIDATA_ENTITIES) for one in lake.versions(table.name)]
+    return {one.partition: date.fromisoformat(one.day) for one in read if one.rows and one.day}
+
+
+def day_of(lake: Lake, dump_id: str) -> date:
+    """Return the day of a dump that was read; the first of all days if it is not known."""
+    version = lake.current(WIKIDATA_ENTITIES.name, dump_id)
+    return date.fromisoformat(version.day) if version is not None and version.day else date.min

@@ -1,8 +1,12 @@
 """A revision's wikitext as an article: readable text, with exact spans of links, sections and paragraphs. Pure.
 
-The steps are those of MediaWiki, each linear in the text: comments and
-extension tags, templates, files, then line by line tables, headings, lists and
-paragraphs, and in each of those links, tags and entities.
+The steps are those of MediaWiki, each linear in the text: comments and extension tags, templates, files, then line by
+line tables, headings, lists and paragraphs, and in each of those links, tags and entities.
+
+Reads markup whose braces never close with a second parser.
+
+mwparserfromhell is used for this alone: our own reader is ten times as fast and keeps offsets, but relies on braces
+that close, while the library's tokenizer goes back to text where nothing does.
 """
 
 import re
@@ -13,18 +17,44 @@ from datetime import date
 from functools import cache
 from typing import NamedTuple
 
+import mwparserfromhell
+from mwparserfromhell.parser import ParserError
+
 from tempkb.titles import Site
-from tempkb.wikitext.blanks import with_plain_blanks
-from tempkb.wikitext.blocks import Block, Kind, split_blocks
-from tempkb.wikitext.extensions import strip_extensions
-from tempkb.wikitext.holes import HOLE, Dropped, Holes, is_behind_sentence, take_out
+from tempkb.wikitext.blocks import Block, Kind, split_blocks, tidy
+from tempkb.wikitext.holes import HOLE, Dropped, Holes, is_behind_sentence, take_out, with_plain_blanks
 from tempkb.wikitext.inline import Inline, Span, drop_media
-from tempkb.wikitext.mending import mend
-from tempkb.wikitext.tags import without_hidden
+from tempkb.wikitext.markup import settle_variants, strip_extensions, without_hidden
+from tempkb.wikitext.page_kinds import language_of, words_of, words_table
 from tempkb.wikitext.templates import Expansion
-from tempkb.wikitext.tidy import tidy
-from tempkb.wikitext.variants import settle_variants
-from tempkb.wikitext.wikis import language_of, words_of, words_table
+
+# The library's time grows faster than the text if nothing closes; no prose needs more than this.
+_LONGEST = 4000
+_BRACES = re.compile(r"\{\{|\}\}|\{\|")
+
+
+def mend(piece: str) -> str:
+    """Return the prose of a piece that begins with braces that are never closed.
+
+    mwparserfromhell reads it without the line of parameters after the opening braces.
+    Whatever it still takes for text after braces or pipes is dropped, so that the
+    inside of a template is never taken for prose.
+
+    >>> mend("{{Infobox|name=[[Ada]]")
+    ''
+    """
+    # The first line is the name and the parameters of the template that lost its end.
+    rest = piece[:_LONGEST].partition("\n")[2]
+    # One that ends is whole, but for a link inside that is never closed.
+    if not rest or piece.endswith("}}"):
+        return ""
+    try:
+        shown = str(mwparserfromhell.parse(rest).strip_code(collapse=False))
+    except ParserError:  # the library raises this for what it considers a bug of its own
+        return ""
+    return "\n".join(
+        line for line in shown.split("\n") if not _BRACES.search(line) and "|" not in line and "=" not in line
+    )
 
 
 class Link(NamedTuple):

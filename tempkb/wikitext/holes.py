@@ -1,10 +1,11 @@
 """Holes: places where something visible was left out of a line. Pure.
 
-While a text is read, a hole is a marker in it: a control character that no page
-can hold, a number, and the character again. The marker is ASCII, so that it
-costs no memory, and it passes through templates, links and markup like a word.
-Before a line is tidied, `take_out` removes the markers and returns their positions,
-so the readable text is the same as if nothing had been marked.
+While a text is read, a hole is a marker in it: a control character that no page can hold, a number, and the character
+again. The marker is ASCII, so that it costs no memory, and it passes through templates, links and markup like a word.
+Before a line is tidied, `take_out` removes the markers and returns their positions, so the readable text is the same
+as if nothing had been marked.
+
+Blanks of every width and line ends of every kind become one.
 """
 
 import re
@@ -142,3 +143,38 @@ def count_inside(text: str, offsets: Iterable[int], start: int, end: int) -> int
 def _is_over(text: str, offset: int) -> bool:
     before = text[max(offset - 4, 0) : offset].rstrip(CLOSING_SIGNS)
     return before[-1:] in SENTENCE_ENDS
+
+
+_BLANKS = (
+    "\r\n",
+    "\t",
+    "\u00a0",
+    "\u2009",
+    "\u202f",
+    "\u2028",
+    "\u2029",
+    "\x85",
+    "\x0b",
+    "\x0c",
+    "\x1c",
+    "\x1d",
+    "\x1e",
+    "\r",
+)
+
+
+def with_plain_blanks(text: str) -> str:
+    """Replace blanks of every width by one kind, and all line ends by one kind."""
+    for blank in _BLANKS:
+        if blank in text:
+            text = text.replace(blank, "\n" if blank == "\r\n" else " ")
+    return text
+
+
+def in_one_line(text: str) -> str:
+    r"""Return a text without line ends, which may come from entities such as `&#10;`.
+
+    >>> in_one_line("a\nb\u2028c")
+    'a b c'
+    """
+    return with_plain_blanks(text).replace("\n", " ")

@@ -9,12 +9,10 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from tempkb.titles import Site, decode_entities, is_mkhedruli, may_be_title
-from tempkb.wikitext.blanks import in_one_line
 from tempkb.wikitext.counting import UNSPACED
-from tempkb.wikitext.extensions import MARK
-from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
-from tempkb.wikitext.tags import TAGS
-from tempkb.wikitext.wikis import words_table
+from tempkb.wikitext.holes import HOLE, Holes, in_one_line, markers, without_holes
+from tempkb.wikitext.markup import MARK, TAGS
+from tempkb.wikitext.page_kinds import words_table
 
 _PROTOCOLS = (
     "(?:(?:https?|ftps?|sftp|ircs?|gopher|nntp|worldwind|svn|git|ssh|telnet|mms|redis|wikipedia):)?//"

@@ -111,10 +111,10 @@ def _release(folder: Path) -> None:
     """A whole release over the demo world: sentences parsed are the distinct ones."""
     import tempkb
     from tempkb.api import open_store
-    from tempkb.benchmarks.building import build_release
     from tempkb.benchmarks.ecbd.benchmark import ECBD
     from tempkb.benchmarks.ecbd.design import make_design
-    from tempkb.benchmarks.releases import create, keep
+    from tempkb.benchmarks.methods import build_release
+    from tempkb.benchmarks.register import create, keep
 
     with tempfile.TemporaryDirectory(dir=folder) as name:
         run_tempkb(Path(name), "demo")

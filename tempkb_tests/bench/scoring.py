@@ -26,7 +26,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tempkb.models.loading import LoadedModel, loaded
-from tempkb.models.scores import Score
+from tempkb.models.rows import Score
 from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
 from tempkb_tests.bench.measuring import row, spread

@@ -169,7 +169,7 @@ def _way_of_vectors(n: int, folder: Path) -> dict[str, float]:
     import pyarrow as pa
 
     from tempkb.api import open_store
-    from tempkb.benchmarks.releases import create
+    from tempkb.benchmarks.register import create
     from tempkb.benchmarks.tempel.benchmark import TEMPEL
     from tempkb.benchmarks.tempel.design import make_design
     from tempkb.benchmarks.tempel.entity_texts import write_entity_texts

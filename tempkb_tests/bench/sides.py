@@ -166,7 +166,7 @@ def chain(home: str, file: str, out: str) -> None:
     began = 0.0
     select(home, file, "year")
     from tempkb.dumps.catalogue import Dump, DumpFile
-    from tempkb.dumps.sites import write_namespaces
+    from tempkb.dumps.pages import write_namespaces
     from tempkb.rooms import TABLES
     from tempkb.settings import load_home
     from tempkb.store.store import Store
@@ -263,10 +263,10 @@ def release_facts(home: str, n: str, last: str = "changes") -> None:
     """Build a release over forty quarters, with all subjects, up to its changes or its prompts."""
     os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki"}
     from tempkb.api import open_store
-    from tempkb.benchmarks.building import build_step
     from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
     from tempkb.benchmarks.fact_queries.design import DYNAMIC, make_design
-    from tempkb.benchmarks.releases import create, keep
+    from tempkb.benchmarks.methods import build_step
+    from tempkb.benchmarks.register import create, keep
 
     store = open_store()
     design = make_design(DYNAMIC, "tempkb", FACTS_DUMP, f"{FIRST}..{LAST}", "quarter", (), {"max_subjects": n})
@@ -278,8 +278,8 @@ def release_facts(home: str, n: str, last: str = "changes") -> None:
 
 
 def _finish(store, cuts, noted, began: float) -> None:
-    from tempkb.benchmarks.building import build_release
-    from tempkb.benchmarks.releases import create, keep
+    from tempkb.benchmarks.methods import build_release
+    from tempkb.benchmarks.register import create, keep
     from tempkb.benchmarks.tempel.benchmark import TEMPEL
     from tempkb.benchmarks.tempel.design import make_design
     from tempkb.engine.steps import bring

@@ -7,6 +7,7 @@ import pytest
 from tempkb.api import open_store
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.register import (
+    create,
     entries,
     entry_path,
     is_built,
@@ -17,7 +18,6 @@ from tempkb.benchmarks.register import (
     unfinished_releases,
     write_entry,
 )
-from tempkb.benchmarks.releases import create
 from tempkb.benchmarks.templama.benchmark import TEMPLAMA
 from tempkb.errors import DesignError
 from tempkb.screens.console import program

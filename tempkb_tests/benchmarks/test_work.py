@@ -6,8 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.register import alone, mark_built, write_entry
-from tempkb.benchmarks.temp_tables import make_table
-from tempkb.benchmarks.work import working
+from tempkb.benchmarks.work import make_table, working
 from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut
 from tempkb.mentions.tables import PAGE_TEXTS
@@ -16,7 +15,7 @@ from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
 from tempkb.store.store import Store
-from tempkb_tests.benchmarks.test_building import COUNTED, ROWS, TOLD, own_row, release_of, rows_of
+from tempkb_tests.benchmarks.test_methods import COUNTED, ROWS, TOLD, own_row, release_of, rows_of
 from tempkb_tests.damage import cut_off
 
 CUT = "2022-01-01"

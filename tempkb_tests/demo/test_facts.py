@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from tempkb.api import open_store
-from tempkb.demo.wikidata import write_entities
+from tempkb.demo.export import write_entities
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.store.plain import plain_rows
 from tempkb.wikidata.building import read_dump

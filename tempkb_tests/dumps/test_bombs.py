@@ -22,7 +22,7 @@ from tempkb.dumps.elements import BrokenPageError
 from tempkb.dumps.files import open_dump
 from tempkb.dumps.sql import read_rows
 from tempkb.dumps.xml import PageStream
-from tempkb.engine.memory import peak_megabytes
+from tempkb.engine.items import peak_megabytes
 from tempkb.errors import SourceError
 from tempkb.wikidata.reading import Tally, read_entities
 

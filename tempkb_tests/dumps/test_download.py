@@ -12,15 +12,13 @@ from unittest import mock
 
 import pytest
 
-from tempkb.dumps import connections
 from tempkb.dumps import download as download_module
-from tempkb.dumps import transfer as transfer_module
+from tempkb.dumps import download as transfer_module
+from tempkb.dumps import http as connections
 from tempkb.dumps.catalogue import find_dumps
-from tempkb.dumps.download import Download
+from tempkb.dumps.download import Download, Transfer
 from tempkb.dumps.http import Brake, HttpMirror, Manners
-from tempkb.dumps.mirrors import FolderMirror, below
-from tempkb.dumps.offers import OfferedFile, offers_of
-from tempkb.dumps.transfer import Transfer
+from tempkb.dumps.offers import FolderMirror, OfferedFile, below, offers_of
 from tempkb.errors import SettingsError, SourceError
 from tempkb_tests.dumps import server as faults
 from tempkb_tests.dumps.server import drop_after, ignore_range, say, serving, wrong_range

@@ -12,9 +12,8 @@ import pytest
 import zstandard
 
 from tempkb.dumps.catalogue import DumpFile, last_revision
-from tempkb.dumps.files import DamageError, Progress, open_dump
+from tempkb.dumps.files import DamageError, Progress, SevenZipBrokenError, SevenZipReader, open_dump
 from tempkb.dumps.looking import look_at
-from tempkb.dumps.sevenzip import SevenZipBrokenError, SevenZipReader
 from tempkb.errors import SourceError
 
 TEXT = b"<mediawiki>" + b"".join(b"<page>%d</page>" % (n * n) for n in range(40_000)) + b"</mediawiki>\n"

@@ -12,8 +12,7 @@ from tempkb.demo.pages import Page
 from tempkb.demo.world import make_world
 from tempkb.dumps import pages as pages_module
 from tempkb.dumps.catalogue import Dump, DumpFile, find_dumps
-from tempkb.dumps.pages import complete_headers, pages_from_sql
-from tempkb.dumps.texts_by_page import TextsByPage
+from tempkb.dumps.pages import TextsByPage, complete_headers, pages_from_sql
 from tempkb.errors import SourceError
 
 

@@ -18,7 +18,7 @@ import pytest
 import tempkb
 from tempkb.demo.export import export_xml
 from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.sites import write_namespaces
+from tempkb.dumps.pages import write_namespaces
 from tempkb.engine import choose, cluster
 from tempkb.engine.cluster import Terms, map_items, misfit
 from tempkb.errors import SettingsError, SourceError

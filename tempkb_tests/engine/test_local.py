@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tempkb.engine.items import Meter
 from tempkb.engine.local import map_items
-from tempkb.engine.progress import Meter
 from tempkb.errors import SourceError
 
 

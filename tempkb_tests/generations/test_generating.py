@@ -4,12 +4,12 @@ import pytest
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import SettingsError
-from tempkb.generations.checking import PROMISES
 from tempkb.generations.kind import KINDS, SAID
+from tempkb.generations.steps import PROMISES
 from tempkb.generations.tables import GENERATIONS
 from tempkb.models import checkpoints
 from tempkb.models.decoding.decoder import Decoder
-from tempkb.models.decoding.generated import GENERATION_STATUSES, STOPPED
+from tempkb.models.decoding.replies import GENERATION_STATUSES, STOPPED
 from tempkb.prompts import Question
 from tempkb.removal import of_model, remove
 from tempkb.scores.running import ask_model

@@ -17,8 +17,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import benchmark_named
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.exporting import export_release
-from tempkb.benchmarks.register import release_names
-from tempkb.benchmarks.releases import load
+from tempkb.benchmarks.register import load, release_names
 from tempkb.errors import DesignError, SettingsError, TempkbError
 from tempkb.generations.importing import _Asked, _Doc, _Line, _require_own_logits, _Task, import_logs
 from tempkb.generations.kind import KINDS

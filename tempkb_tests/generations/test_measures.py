@@ -13,12 +13,12 @@ from tempkb.generations.measures import (
     best,
     exact_match,
     is_recalled,
+    named,
     normalised,
     released_f1_macro,
     rouge1,
     token_f1,
 )
-from tempkb.generations.naming import named
 
 
 def words(text):

@@ -11,8 +11,7 @@ import pyarrow as pa
 import torch
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import alone, entry_if_any, mark_built
-from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.register import alone, create, entry_if_any, keep, mark_built
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
@@ -22,7 +21,7 @@ from tempkb.linking import vectors
 from tempkb.linking.tables import DIGESTS, LINKERS
 from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
 from tempkb.store.drafts import Provenance
-from tempkb.store.parquet import read_parquet
+from tempkb.store.files import read_parquet
 from tempkb.store.tables import Family
 
 A, B = date(2022, 1, 1), date(2023, 1, 1)

@@ -18,7 +18,8 @@ from click.testing import CliRunner
 from tempkb.again import command_for
 from tempkb.cli import main
 from tempkb.errors import ModelError, SettingsError
-from tempkb.linking import extra, linkers
+from tempkb.linking import known as extra
+from tempkb.linking import linkers
 from tempkb.linking.encoders import load_encoder
 from tempkb.linking.inputs import EntityText, MentionText
 from tempkb.linking.known import known_linker, mend_in_words

@@ -10,9 +10,10 @@ from click.testing import CliRunner
 from tempkb.api import open_store
 from tempkb.cli import main
 from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.sites import read_site, write_namespaces
+from tempkb.dumps.pages import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
-from tempkb.mentions import cleaning, steps
+from tempkb.mentions import reading as cleaning
+from tempkb.mentions import steps
 from tempkb.mentions.steps import look
 from tempkb.mentions.tables import INVERTED_INDEX, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 
 from tempkb.definitions import assets_of, checks_of
-from tempkb.mentions.checking import PROMISES
-from tempkb.mentions.room import ROOM
-from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS
+from tempkb.mentions.steps import PROMISES
+from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, ROOM
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.promises import Subject

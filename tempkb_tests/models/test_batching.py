@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tempkb.errors import ModelMemoryError, SettingsError
+from tempkb.models.batching import Limits
 from tempkb.models.loading import loaded
-from tempkb.models.packing import Limits
 from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
 from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, random_model, tiny, tokenizer_of

@@ -11,10 +11,10 @@ from safetensors.torch import load_file, save_file
 from tempkb.api import open_store
 from tempkb.errors import ContractError, SettingsError
 from tempkb.instance import dagster_at
-from tempkb.models.checking import PROMISES, differing_from_said
 from tempkb.models.checkpoints import read_checkpoint
 from tempkb.models.known import known_models, located, said_of
 from tempkb.models.requests import preset, request_of
+from tempkb.models.steps import PROMISES, differing_from_said
 from tempkb.models.tables import MODELS
 from tempkb.reporter import report
 from tempkb.settings import load_home

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from tempkb.models.batching import Limits
 from tempkb.models.families import TRAITS
-from tempkb.models.packing import Limits
 from tempkb.models.scoring import Scorer
 from tempkb_tests.models import oracle
 from tempkb_tests.models.test_batching import FAMILIES

@@ -11,7 +11,7 @@ from tempkb.dumps.elements import TextState, unescape
 from tempkb.dumps.files import open_dump
 from tempkb.dumps.xml import BrokenPageError, PageStream
 from tempkb.wikitext.article import read_article
-from tempkb.wikitext.redirects import redirect_target
+from tempkb.wikitext.page_kinds import redirect_target
 from tempkb_tests.real.data import DUMPS, REAL
 from tempkb_tests.wikitext import second_reader
 

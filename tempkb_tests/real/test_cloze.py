@@ -10,19 +10,20 @@ from datetime import date, timedelta
 import pytest
 
 import tempkb
-from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.categories import category_classes, category_names
 from tempkb.benchmarks.ecbd.chunking import Chunk, Chunker, SpacyChunker, TextBlobChunker, open_chunker
 from tempkb.benchmarks.ecbd.entities import origin_window
-from tempkb.benchmarks.ecbd.quotes import quoted_spans
-from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
-from tempkb.benchmarks.ecbd.released_mentions import released_filters, released_mentions
-from tempkb.benchmarks.ecbd.released_spans import (
+from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_records
+from tempkb.benchmarks.ecbd.matching import Article, Sighting
+from tempkb.benchmarks.ecbd.released import (
     Tokens,
     released_distance,
+    released_filters,
+    released_mentions,
     released_noun_spans,
     released_random_spans,
 )
+from tempkb.benchmarks.ecbd.sentence_filters import quoted_spans
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans
 from tempkb.store.plain import plain_rows

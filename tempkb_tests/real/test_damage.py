@@ -216,7 +216,7 @@ import sys
 from pathlib import Path
 from tempkb.dumps.files import open_dump
 from tempkb.dumps.xml import PageStream
-from tempkb.engine.memory import peak_megabytes
+from tempkb.engine.items import peak_megabytes
 stream = PageStream(open_dump(Path(sys.argv[1])), "large")
 stream.next_page()
 print(sum(1 for _ in stream.revisions()), stream.next_page(), stream.damages, peak_megabytes())

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tempkb.models.decoding.decoder import Decoder
-from tempkb.models.decoding.generated import GENERATION_STATUSES
+from tempkb.models.decoding.replies import GENERATION_STATUSES
 from tempkb.prompts import Question
 from tempkb_tests.models.decoding import oracle
 from tempkb_tests.models.tiny import KINDS

@@ -7,7 +7,7 @@ from sentencex import get_sentence_boundaries
 
 from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.holes import count_inside
-from tempkb.wikitext.wikis import language_of
+from tempkb.wikitext.page_kinds import language_of
 from tempkb_tests.real.data import REAL
 from tempkb_tests.real.test_articles import SETS, articles
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tempkb.titles import Site
 from tempkb.wikitext.article import read_article
-from tempkb.wikitext.redirects import redirect_target
+from tempkb.wikitext.page_kinds import redirect_target
 from tempkb_tests.real.data import DATA, REAL
 
 pytestmark = REAL

@@ -5,11 +5,10 @@ from collections import Counter
 import pytest
 
 from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_records
 from tempkb.benchmarks.ecbd.prompts import prompts_of_record
-from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
-from tempkb.benchmarks.fact_queries.prompts import forms_of_query
-from tempkb.benchmarks.fact_queries.records import read_records as read_queries
-from tempkb.benchmarks.fact_queries.templates import template_set
+from tempkb.benchmarks.fact_queries.exporting import read_records as read_queries
+from tempkb.benchmarks.fact_queries.prompts import forms_of_query, template_set
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt

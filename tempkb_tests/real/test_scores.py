@@ -15,7 +15,7 @@ import types
 import pytest
 import torch
 
-from tempkb.benchmarks.ecbd.records import probe_record, read_records
+from tempkb.benchmarks.ecbd.exporting import probe_record, read_records
 from tempkb.models.loading import loaded
 from tempkb.models.rows import Plan
 from tempkb.models.scoring import Scorer

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import t
 
-from tempkb.benchmarks.dynamic_templama.named_changes import CHANGES_AND_NAMES
+from tempkb.benchmarks.dynamic_templama.views import CHANGES_AND_NAMES
 from tempkb.generations.tables import GENERATIONS
 from tempkb.prompts import Question
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES

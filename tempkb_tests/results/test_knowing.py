@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import t
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.results.answering import ModelScores, Question, Scored
 from tempkb.results.knowing import known_of
 from tempkb.results.plots import levels_figure
-from tempkb.results.questions import ModelScores, Question, Scored
 from tempkb.results.tabling import known_csv, known_latex, listings_of
 
 AGGREGATES = {

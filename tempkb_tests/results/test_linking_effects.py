@@ -13,7 +13,6 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_NEW_ENTITIES
 from tempkb.engine.steps import Look
 from tempkb.linking.steps import SCORES, STEPS
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
-from tempkb.results.linking_effect_reading import linking_effects, read_effects, shock_quarter
 from tempkb.results.linking_effects import (
     CONTINUAL_IN_MINUS_OUT,
     LINKER_MINUS_PRIOR,
@@ -21,6 +20,9 @@ from tempkb.results.linking_effects import (
     Gains,
     effect_between,
     effect_of,
+    linking_effects,
+    read_effects,
+    shock_quarter,
 )
 from tempkb.results.steps import look
 from tempkb.results.tables import ALL, LINKING_EFFECTS

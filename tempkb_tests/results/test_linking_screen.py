@@ -19,7 +19,7 @@ from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
 from tempkb.results.linking_tabling import limits, points, sentences, table_of_category
 from tempkb.results.tables import ALL, LINKING_EFFECTS, LINKING_SUMS
-from tempkb.screens.linkers import print_linker, print_linkers, print_scores
+from tempkb.screens.linking import print_linker, print_linkers, print_scores
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.linked import CUTS, add_linker, add_scores
 from tempkb_tests.results.making import make

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from tempkb.benchmarks.templama.stale_answers import stale_answers
+from tempkb.benchmarks.templama.reading import stale_answers
 from tempkb_tests.results.worlds import GPT, Q1, Q2, Q3, Q4, Cloze, Facts, clustered, figures
 
 EXP = math.exp
@@ -214,7 +214,7 @@ def queries(*rows):
     """Records of released files: (subject, date, answers)."""
     import pyarrow as pa
 
-    from tempkb.benchmarks.fact_queries.records import IMPORTED
+    from tempkb.benchmarks.fact_queries.exporting import IMPORTED
 
     return pa.Table.from_pylist(
         [

@@ -8,7 +8,7 @@ import pytest
 
 from tempkb.dumps.tables import PAGES
 from tempkb.errors import ContractError
-from tempkb.revisions.checking import PROMISES
+from tempkb.revisions.steps import PROMISES
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject

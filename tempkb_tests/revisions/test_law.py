@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tempkb.dumps.xml import PageStream
-from tempkb.revisions.history import Cuts, PageHistory, Who
+from tempkb.revisions.history import Cuts, PageHistory, TextStore, Who
 from tempkb.revisions.snapshots import Cut, PageSnapshots
-from tempkb.revisions.texts import TextStore
 from tempkb.titles import Title
 from tempkb_tests.revisions.builds import export, page, revision
 

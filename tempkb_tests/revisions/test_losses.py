@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.sites import write_namespaces
+from tempkb.dumps.pages import write_namespaces
 from tempkb.errors import ContractError
 from tempkb.mentions.steps import BY_WINDOW, look
 from tempkb.planning.built import is_built, missing_windows

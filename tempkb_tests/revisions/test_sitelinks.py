@@ -7,10 +7,10 @@ import pyarrow.compute as pc
 import pytest
 
 from tempkb.api import open_store
-from tempkb.benchmarks.source_files import with_files
+from tempkb.benchmarks.sources import with_files
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.entities import name_entities
-from tempkb.dumps.sites import write_namespaces
+from tempkb.dumps.pages import write_namespaces
 from tempkb.revisions.building import Plan, build
 from tempkb.revisions.sitelinks import link_windows, unlinked_windows
 from tempkb.wikidata.building import read_dump

@@ -10,12 +10,11 @@ import pytest
 
 from tempkb.dumps.elements import Revision, TextState
 from tempkb.revisions import building, staging
-from tempkb.revisions.history import Cuts, PageHistory, Who
+from tempkb.revisions.accounts import decode_receipt, encode_receipt
+from tempkb.revisions.history import Cuts, PageHistory, TextStore, Who
 from tempkb.revisions.reading import Receipt
-from tempkb.revisions.resuming import decode_receipt, encode_receipt
 from tempkb.revisions.staging import SNAPSHOT_COLUMNS, Staging
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.revisions.texts import TextStore
 from tempkb.store.merge import SortedRun, merge_sorted
 from tempkb.titles import Site
 from tempkb.windows import Granularity, epoch_seconds, instant, window_of, windows_between

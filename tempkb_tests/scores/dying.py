@@ -9,7 +9,7 @@ import torch
 from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.generations.kind import KINDS
-from tempkb.scores import shards
+from tempkb.scores import running as shards
 from tempkb.scores.running import ask_model
 from tempkb.store.store import Store
 

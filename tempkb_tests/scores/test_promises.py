@@ -11,8 +11,8 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import ContractError
 from tempkb.scores.checking import PROMISES
 from tempkb.scores.kinds import SCORES
+from tempkb.scores.making import picture, sample
 from tempkb.scores.running import ask_model
-from tempkb.scores.showing import picture, sample
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.screens.scores import print_scores
 from tempkb.store.drafts import Provenance

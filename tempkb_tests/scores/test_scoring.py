@@ -11,7 +11,9 @@ from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of as model_request
 from tempkb.prompts import Prompt
 from tempkb.removal import of_model, remove
-from tempkb.scores import running, shards, showing
+from tempkb.scores import making as showing
+from tempkb.scores import running
+from tempkb.scores import running as shards
 from tempkb.scores.kinds import SCORES
 from tempkb.scores.running import ask_model
 from tempkb.scores.tables import PROMPT_SCORES
@@ -145,7 +147,7 @@ def other(store, name):
 
 
 def test_a_score_that_is_no_number_is_a_row(store, add, monkeypatch):
-    from tempkb.models import heads
+    from tempkb.models import batching as heads
 
     name = add(store, "t5")
     honest = heads.log_probs
@@ -153,7 +155,7 @@ def test_a_score_that_is_no_number_is_a_row(store, add, monkeypatch):
     def broken(logits, *arguments, **named):
         return honest(logits * float("nan"), *arguments, **named)
 
-    for asker in ("batching", "probing"):
+    for asker in ("batching", "scoring"):
         monkeypatch.setattr(f"tempkb.models.{asker}.log_probs", broken)
     done = score(store, name)["seq2seq.span_end-1.f32"]
     assert done.by_status == {"not_finite": done.n_prompts}

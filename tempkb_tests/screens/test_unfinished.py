@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import mark_built
-from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.register import create, keep, mark_built
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main

@@ -22,7 +22,7 @@ from statistics import NormalDist
 import numpy as np
 
 from tempkb.statistics import Estimate, change, clustered_mean, macro_change, macro_mean, proportion
-from tempkb.statistics.roc import clustered_auc
+from tempkb.statistics.calibration import clustered_auc
 
 Draw = Callable[[np.random.Generator, int], tuple[Estimate, float]]
 SPREAD, WIDE_SPREAD = 0.5, 1.0

@@ -29,8 +29,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.ecbd.benchmark import ECBD
-from tempkb.demo.models.asking import demo_models
-from tempkb.demo.models.recipe import is_withheld
+from tempkb.demo.models.recipe import demo_models, is_withheld
 from tempkb.models.names import FAMILIES, Family
 from tempkb.models.scorers import scorer_name
 from tempkb.scores.requests import ScoreRequest

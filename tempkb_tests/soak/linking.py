@@ -22,8 +22,7 @@ from unittest import mock
 from tempkb.api import open_store
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.linking.tables import LINKING_SCORES
-from tempkb.results.linking_effect_reading import linking_effects
-from tempkb.results.linking_effects import LINKER_MINUS_PRIOR
+from tempkb.results.linking_effects import LINKER_MINUS_PRIOR, linking_effects
 from tempkb_tests.conftest import run_tempkb
 
 _RELEASE, _CUTS = "demo", "2022-01-01..2024-01-01/yearly"

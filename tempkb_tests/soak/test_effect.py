@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tempkb.api import open_store
-from tempkb.demo.models.asking import DemoModel
-from tempkb.demo.models.recipe import is_withheld
+from tempkb.demo.models.recipe import DemoModel, is_withheld
 from tempkb.prompts import Prompt
 from tempkb_tests.results.conftest import SCORERS, add_model, add_scores
 from tempkb_tests.soak.contrasts import CONTRASTS, CUTS, PLACEBOS, POSITIVE, effects

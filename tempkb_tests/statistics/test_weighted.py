@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import t
 
 from tempkb.statistics import change, clustered_mean
-from tempkb.statistics.weighted import UNTRAINED, Cells, weighted_sums
+from tempkb.statistics.differences import UNTRAINED, Cells, weighted_sums
 
 CLUSTERS = 30
 

@@ -19,10 +19,9 @@ from tempkb.errors import StoredDamageError
 from tempkb.settings import load_home
 from tempkb.store import files, versions
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.files import write_summed
+from tempkb.store.files import open_parquet, read_parquet, write_summed
 from tempkb.store.locks import Patience
 from tempkb.store.opening import DamagedDatabaseError, DatabaseFileError
-from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, View
 from tempkb.store.versions import DESCRIPTION

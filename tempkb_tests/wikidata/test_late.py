@@ -7,7 +7,7 @@ import pytest
 
 from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.planning.due import look_out
-from tempkb.wikidata.days import dump_dates
+from tempkb.wikidata.scope import dump_dates
 from tempkb.windows import Granularity, windows_between
 from tempkb_tests.wikidata.items import item, read_home, said, time
 

@@ -8,12 +8,12 @@ import mwparserfromhell
 from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, Tag, Template, Text, Wikilink
 
 from tempkb.titles import Site
-from tempkb.wikitext.extensions import DROPPED, MARK, Stripped, strip_extensions
+from tempkb.wikitext.article import mend
 from tempkb.wikitext.holes import without_holes
 from tempkb.wikitext.inline import Inline
-from tempkb.wikitext.mending import mend
+from tempkb.wikitext.markup import DROPPED, MARK, Stripped, strip_extensions
+from tempkb.wikitext.page_kinds import language_of, words_of
 from tempkb.wikitext.templates import Expansion
-from tempkb.wikitext.wikis import language_of, words_of
 
 WORD = re.compile(r"\w+")
 

@@ -9,7 +9,10 @@ import pytest
 
 import tempkb.wikitext
 from tempkb.titles import Site
-from tempkb.wikitext import english, foreign, parser_functions, pronunciation, template_tables
+from tempkb.wikitext import language_templates as english
+from tempkb.wikitext import language_templates as foreign
+from tempkb.wikitext import language_templates as pronunciation
+from tempkb.wikitext import parser_functions, template_tables
 from tempkb.wikitext.article import read_article
 from tempkb.wikitext.template_tables import common_table, own_table, silent_when, table_version
 

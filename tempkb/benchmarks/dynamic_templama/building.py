@@ -8,17 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.benchmarks.dynamic_templama.changes import make_changes
-from tempkb.benchmarks.dynamic_templama.handovers import find_handovers
-from tempkb.benchmarks.dynamic_templama.released_changes import Query, released_changes
+from tempkb.benchmarks.dynamic_templama.changes import Query, find_handovers, make_changes, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.building import read_release
-from tempkb.benchmarks.fact_queries.queries import partition_of
-from tempkb.benchmarks.fact_queries.releases import Release
+from tempkb.benchmarks.fact_queries.design import Release
+from tempkb.benchmarks.fact_queries.spells import partition_of
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.errors import SettingsError
-from tempkb.store.parquet import read_parquet
+from tempkb.store.files import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.versions import Version
 from tempkb.windows import Window

@@ -1,13 +1,17 @@
-"""The methods of DynamicTempLAMA, which the code that all benchmarks share calls."""
+"""The methods of DynamicTempLAMA, which the code that all benchmarks share calls.
+
+The text about changes in the dataset card of a DynamicTempLAMA release.
+
+The promise of DynamicTempLAMA's changes, as a query that returns what breaks it.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from tempkb.benchmarks.card import plot_bars, texts_beside
 from tempkb.benchmarks.dynamic_templama.building import build_changes, count_tokens
-from tempkb.benchmarks.dynamic_templama.card import changes_in_words
-from tempkb.benchmarks.dynamic_templama.checking import UPDATES_ARE_WHOLE
 from tempkb.benchmarks.dynamic_templama.reading import PROMPTING
 from tempkb.benchmarks.dynamic_templama.tables import (
     ANSWER_TOKENS,
@@ -17,7 +21,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_QUERIES,
 )
 from tempkb.benchmarks.fact_queries.card import card_of
-from tempkb.benchmarks.fact_queries.design import DYNAMIC
+from tempkb.benchmarks.fact_queries.design import DYNAMIC, Release, read_entry
 from tempkb.benchmarks.fact_queries.exporting import configs_of, write_files
 from tempkb.benchmarks.fact_queries.life import (
     closing_of,
@@ -30,16 +34,52 @@ from tempkb.benchmarks.fact_queries.life import (
 )
 from tempkb.benchmarks.fact_queries.lm_eval import tasks_of
 from tempkb.benchmarks.fact_queries.prompt_building import Tables
-from tempkb.benchmarks.fact_queries.releases import Release, read_entry
-from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import Closing, Made, Methods, Step, Versions
-from tempkb.benchmarks.plots import plot_bars
+from tempkb.benchmarks.register import release_files
 from tempkb.engine.tasks import Picture, Rows, Shows
 from tempkb.listings import Sheet
-from tempkb.store.glance import glance
+from tempkb.store.materialise import glance
 from tempkb.store.memory import asking, view_files
+from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
+
+
+def changes_in_words(store: Store, release: Release) -> str:
+    """Return the card's text about changes; empty if a release has none."""
+    files = release_files(store, DYNAMIC_TEMPLAMA_CHANGES, release.name)
+    if not files:
+        return ""
+    with asking() as connection:
+        view_files(connection, "changes", files)
+        counted = connection.execute(
+            "SELECT change, coalesce(role, ''), count(*) FROM changes GROUP BY ALL ORDER BY ALL"
+        ).fetchall()
+    counts = "\n".join(f"| {change} | {role} | {n:,} |" for change, role, n in counted)
+    texts, rule = texts_beside(__file__), release.design.changes
+    return str(texts["changes"].format(rule=rule, explanation=texts["rules"][rule], counts=counts))
+
+
+# There are no changes in the study's first window, nor outside of it: a partner there has no row.
+UPDATES_ARE_WHOLE = Promise(
+    "updates_are_found_from_either_side",
+    "An update by the rule `handover` has a row of the arriving and one of the leaving object, within the study.",
+    DYNAMIC_TEMPLAMA_CHANGES,
+    """
+    SELECT one.release, window_start, one.subject_id, one.relation, object_id, role, paired_object_id
+    FROM dynamic_templama_changes AS one JOIN fact_releases AS r USING (release)
+    ANTI JOIN dynamic_templama_changes AS other
+    ON other.release = one.release AND other.subject_id = one.subject_id AND other.relation = one.relation
+       AND other.object_id = one.paired_object_id AND other.window_start = one.paired_window_start
+       AND other.paired_object_id = one.object_id AND other.paired_window_start = one.window_start
+       AND other.role <> one.role
+    WHERE r.design->>'changes' = 'handover' AND one.change = 'updated' AND (role IS NULL
+          OR (paired_window_start > r.study_from AND paired_window_start < r.study_to))
+    """,
+    (FACT_RELEASES,),
+)
+
 
 _CHANGES = ("unchanged", "updated", "new", "deleted", "undatable")
 

@@ -3,21 +3,24 @@
 What models prefer where facts changed is read by `preferences.py`.
 """
 
-from tempkb.benchmarks.dynamic_templama.named_changes import CHANGES_AND_NAMES
-from tempkb.benchmarks.dynamic_templama.object_scores import OBJECT_SCORES
-from tempkb.benchmarks.dynamic_templama.preferences import OBJECT_SCORES_BY_ROLE, PREFERS_NEW, SCORED_CHANGES
+from tempkb.benchmarks.dynamic_templama.preferences import (
+    OBJECT_SCORES,
+    OBJECT_SCORES_BY_ROLE,
+    PREFERS_NEW,
+    SCORED_CHANGES,
+)
 from tempkb.benchmarks.dynamic_templama.tables import (
     ARRIVALS,
     DYNAMIC_TEMPLAMA_CHANGES,
     DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
+from tempkb.benchmarks.dynamic_templama.views import CHANGES_AND_NAMES
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS, prompting_of
 from tempkb.benchmarks.fact_queries.reading import ONCE, WORDINGS, answers_of, facts_of, items_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Judging, Part, Reading
-from tempkb.sql_estimates.aggregates import ALL, end_of_window, pooled
-from tempkb.sql_estimates.clustered_sql import EXP, MEAN, estimates
+from tempkb.estimates_sql import ALL, EXP, MEAN, end_of_window, estimates, pooled
 from tempkb.store.tables import View
 
 PROMPTING = prompting_of(DYNAMIC_TEMPLAMA_PROMPTS, VARIANTS)

@@ -2,8 +2,7 @@
 
 from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark
 from tempkb.benchmarks.ecbd.reading import PROMPTING, READING
-from tempkb.benchmarks.ecbd.tables import ECBD_PROMPTS, TABLES
-from tempkb.benchmarks.ecbd.views import VIEWS
+from tempkb.benchmarks.ecbd.tables import ECBD_PROMPTS, TABLES, VIEWS
 from tempkb.options import Option
 from tempkb.room import Room
 

@@ -12,31 +12,30 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from tempkb.benchmarks.ecbd.articles import Sighting
 from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.entities import choose_entities
 from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
-from tempkb.benchmarks.ecbd.matching import NameFinder
-from tempkb.benchmarks.ecbd.names import KINDS, RELEASED_KINDS, Name, names_of
-from tempkb.benchmarks.ecbd.released_mentions import released_filters
-from tempkb.benchmarks.ecbd.risk import count_elsewhere, is_risky
-from tempkb.benchmarks.ecbd.selection import select_items
+from tempkb.benchmarks.ecbd.matching import KINDS, RELEASED_KINDS, Name, NameFinder, Sighting, names_of
+from tempkb.benchmarks.ecbd.popular import count_elsewhere, is_risky
+from tempkb.benchmarks.ecbd.released import released_filters
+from tempkb.benchmarks.ecbd.selection import select_items, spans_of, within_caps
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, is_whole, sentencex_splitter
-from tempkb.benchmarks.ecbd.sources import read_articles, titles_that_lead_to, view_sources
-from tempkb.benchmarks.ecbd.spanning import spans_of, within_caps
-from tempkb.benchmarks.ecbd.staging import (
+from tempkb.benchmarks.ecbd.sources import (
     STAGED_ENTITIES,
     STAGED_NAMES,
     STAGED_PHRASES,
     STAGED_SENTENCES,
     STAGED_SPANS,
+    read_articles,
     staged,
+    titles_that_lead_to,
+    view_sources,
 )
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.engine.progress import Meter
+from tempkb.engine.items import Meter
 from tempkb.errors import DesignError
 from tempkb.filtering import Chain, LeftOut
 from tempkb.store.plain import plain_rows

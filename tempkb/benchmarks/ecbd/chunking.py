@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from tempkb.benchmarks.ecbd.cutting import Token, is_cut
+from tempkb.benchmarks.ecbd.forms import Token, is_cut
 from tempkb.benchmarks.ecbd.sentences import Splitter
 from tempkb.errors import ContractError, SettingsError
 

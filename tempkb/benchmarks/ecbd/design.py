@@ -1,4 +1,7 @@
-"""The design of an ECBD release: its texts, entities, sentences, spans and rules."""
+"""The design of an ECBD release: its texts, entities, sentences, spans and rules.
+
+A requested ECBD release.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from tempkb.benchmarks import designs
+from tempkb.benchmarks import register as releases
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.ecbd.spans import Limits
 from tempkb.errors import DesignError
@@ -180,3 +184,8 @@ def make_design(
     elif popular:
         given |= {"popular": 0, "popular_pages": read_page_ids(Path(popular))}
     return Design.of(PRESETS, preset, changes, **given)
+
+
+Release = releases.Release[Design]
+
+read_entry = releases.reader(Design)

@@ -7,10 +7,10 @@ import duckdb
 from tempkb.benchmarks.ecbd.categories import MISC, categorise, class_labels
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.popular import RANKED
-from tempkb.benchmarks.temp_tables import make_table
+from tempkb.benchmarks.work import make_table
 from tempkb.errors import DesignError
 from tempkb.filtering import LeftOut
-from tempkb.wikitext.list_titles import list_title_pattern
+from tempkb.wikitext.page_kinds import list_title_pattern
 from tempkb.windows import Granularity, window_of
 
 # From finest to coarsest. Weeks do not fit into months, but each window is computed from the origin itself.

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
-from tempkb.benchmarks.ecbd.articles import Article, Sighting
-from tempkb.benchmarks.ecbd.matching import Match, NameFinder, longest
-from tempkb.benchmarks.ecbd.released_mentions import released_mentions
+from tempkb.benchmarks.ecbd.matching import Article, Match, NameFinder, Sighting, longest
+from tempkb.benchmarks.ecbd.released import released_mentions
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, clean_definition, split_paragraph
 from tempkb.filtering import Chain, LeftOut
 from tempkb.wikitext.counting import count_words

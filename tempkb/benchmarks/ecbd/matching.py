@@ -1,9 +1,18 @@
-"""Finds names in texts: all names of all entities in one Aho-Corasick automaton. Pure."""
+"""Finds names in texts: all names of all entities in one Aho-Corasick automaton. Pure.
 
+Makes the names under which an entity is searched for in texts.
+
+An article, and a sentence of it that may mention its entity.
+"""
+
+import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.titles import in_small
 from tempkb.wikitext.counting import may_part
 
 # Characters that join both sides to one word if a letter or digit follows: GPT-2, R&D, v1.2.
@@ -120,3 +129,118 @@ def longest(matches: Iterable[Match]) -> list[Match]:
         if all(match.end <= other.start or match.start >= other.end for other in kept):
             kept.append(match)
     return sorted(kept)
+
+
+KINDS = frozenset(("title", "lower", "base", "label", "alias", "redirect"))
+RELEASED_KINDS = frozenset(("title", "label", "alias", "redirect"))
+"""The kinds of names that the released code uses: a title with a qualifier in brackets is searched for as it is."""
+_QUALIFIER = re.compile(r"\s+\([^()]*\)\Z")
+
+
+class Name(NamedTuple):
+    """A name of an entity.
+
+    Attributes:
+        text: the text that is searched for.
+        kind: title; lower (the title with a lower-case first letter); base (the title without its qualifier in
+            brackets); label or alias (from Wikidata); redirect (a title that redirects to the article).
+    """
+
+    text: str
+    kind: str
+
+
+def names_of(
+    title: str,
+    label: str | None,
+    aliases: Iterable[str],
+    redirects: Iterable[str],
+    kinds: Container[str] = KINDS,
+    language: str = "en",
+) -> list[Name]:
+    """Return the names of an entity, each once, the title first; a single character is not a name.
+
+    A title with a qualifier in brackets does not occur in texts as it is. Another title
+    may occur with a lower-case letter ("the Beatles"), because every title begins
+    with a capital one.
+
+    >>> [name.text for name in names_of("The Lamp (film)", "The Lamp", ["Lamp"], [])]
+    ['The Lamp (film)', 'The Lamp', 'Lamp']
+    """
+    found = [Name(title, "title")]
+    base = _QUALIFIER.sub("", title)
+    if base != title:
+        found.append(Name(base, "base"))
+    elif _may_be_small(title):
+        found.append(Name(in_small(title[0], language) + title[1:], "lower"))
+    found += [Name(label, "label")] if label else []
+    found += [Name(alias, "alias") for alias in aliases]
+    found += [Name(redirect, "redirect") for redirect in redirects]
+    kept: dict[str, Name] = {}
+    for name in found:
+        text = " ".join(name.text.split())
+        if name.kind in kinds and len(text) > 1 and any(sign.isalnum() for sign in text):
+            kept.setdefault(text, Name(text, name.kind))
+    return list(kept.values())
+
+
+def _may_be_small(title: str) -> bool:
+    """Return whether the first letter may be lower case; not in names such as NATO, C++ and iPhone."""
+    return title[:1].isupper() and (title[1:2].islower() or title[1:2].isspace())
+
+
+@dataclass(frozen=True)
+class Article:
+    """An article with what is needed to find its sentences.
+
+    Attributes:
+        paragraphs: (kind, start, end); kind is prose or list.
+        links: (start, end, target title) of the links to other articles.
+        own_titles: its title and the titles that redirect to it.
+        names: the names of its entity, by text.
+        holes: offsets at which something that readers see was left out of the text.
+    """
+
+    page_id: int
+    title: str
+    text: str
+    paragraphs: Sequence[tuple[str, int, int]]
+    links: Sequence[tuple[int, int, str]]
+    own_titles: frozenset[str]
+    names: Mapping[str, Name]
+    holes: Sequence[int] = ()
+
+
+class Sighting(NamedTuple):
+    """A sentence with a name of its article's entity, which the filters of sentences check.
+
+    Attributes:
+        place: place of the sentence in the article's text.
+        mentions: places of the mentions of the article's entity, in the sentence.
+        matches: names of any entity inside the sentence, with places in the article's text.
+        kept: sentences of the article that were kept so far.
+    """
+
+    article: Article
+    place: Place
+    sentence: str
+    mentions: Sequence[Place]
+    matches: Sequence[Match] = ()
+    kept: Set[str] = frozenset()
+
+    @property
+    def mention(self) -> Place:
+        """The first mention in the sentence; there is none unless a filter has checked that there is one."""
+        return self.mentions[0]
+
+    @property
+    def surface(self) -> str:
+        """The text of the first mention."""
+        start, end = self.mentions[0]
+        return self.sentence[start:end]
+
+    @property
+    def mention_in_article(self) -> Place:
+        """The place of the first mention in the article's text."""
+        start, end = self.mentions[0]
+        return Place(self.place.start + start, self.place.start + end)

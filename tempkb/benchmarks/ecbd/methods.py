@@ -1,4 +1,7 @@
-"""The methods of ECBD, which the code that all benchmarks share calls."""
+"""The methods of ECBD, which the code that all benchmarks share calls.
+
+The promises of ECBD's tables, as queries that return what breaks them.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -7,15 +10,12 @@ from functools import partial
 import pyarrow as pa
 
 from tempkb.benchmarks.ecbd.building import write_release
-from tempkb.benchmarks.ecbd.card import card_of
-from tempkb.benchmarks.ecbd.checking import OF_PROMPTS, PROMISES
+from tempkb.benchmarks.ecbd.card import card_of, items_by_window, plot_categories, plot_windows
 from tempkb.benchmarks.ecbd.chunking import FALLBACK
-from tempkb.benchmarks.ecbd.design import Design, make_design
+from tempkb.benchmarks.ecbd.design import Design, Release, make_design, read_entry
 from tempkb.benchmarks.ecbd.exporting import YEAR, write_files
-from tempkb.benchmarks.ecbd.plots import items_by_window, plot_categories, plot_windows
 from tempkb.benchmarks.ecbd.prompts import write_prompts
 from tempkb.benchmarks.ecbd.reading import PROMPTING
-from tempkb.benchmarks.ecbd.releases import Release, read_entry
 from tempkb.benchmarks.ecbd.tables import (
     ECBD_CLOZE,
     ECBD_ENTITIES,
@@ -41,15 +41,71 @@ from tempkb.engine.tasks import Picture, Rows, Shows
 from tempkb.listings import Sheet
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.glance import glance
+from tempkb.store.files import read_parquet
+from tempkb.store.materialise import glance
 from tempkb.store.memory import asking, view_files
-from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
+from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
 from tempkb.windows import refuse_future_cuts, refuse_unended, windows_between
 from tempkb.wording import counted
+
+PROMISES = (
+    Promise(
+        "no_entity_is_in_both_splits",
+        "No entity has items in both dev and test: every item is in the split of its entity.",
+        ECBD_CLOZE,
+        """
+        SELECT i.release, i.cloze_id FROM ecbd_cloze AS i LEFT JOIN ecbd_entities AS e USING (release, page_id)
+        WHERE e.split IS DISTINCT FROM i.split
+        """,
+        (ECBD_ENTITIES,),
+    ),
+    Promise(
+        "origins_are_in_the_study",
+        "The origins of the items of the subset odie are in the study.",
+        ECBD_CLOZE,
+        """
+        SELECT release, cloze_id FROM ecbd_cloze JOIN ecbd_releases AS r USING (release)
+        WHERE subset = 'odie' AND (origin_from < r.study_from OR origin_to > r.study_to)
+        """,
+        (ECBD_RELEASES,),
+    ),
+    Promise(
+        "one_chunker_per_release",
+        "All noun phrases of a release were found by the same program.",
+        ECBD_CLOZE,
+        """
+        SELECT release, o.chunker FROM (
+            SELECT release, chunker FROM ecbd_cloze UNION SELECT release, chunker FROM ecbd_sentences
+        ) AS o JOIN ecbd_releases AS r USING (release) WHERE o.chunker <> r.chunker
+        """,
+        (ECBD_SENTENCES, ECBD_RELEASES),
+    ),
+    Promise(
+        "chunker_is_spacy",
+        "Warning: the bundled chunker, which is cruder than a spaCy model, found the noun phrases of these releases.",
+        ECBD_RELEASES,
+        "SELECT release, chunker FROM ecbd_releases WHERE contains(chunker, '(fallback)')",
+        is_warning=True,
+    ),
+)
+OF_PROMPTS = (
+    Promise(
+        "every_item_is_asked",
+        "Every item, and nothing else, has a prompt of the variant original.",
+        ECBD_PROMPTS,
+        """
+        SELECT coalesce(i.release, p.release), coalesce(i.cloze_id, p.item_id)
+        FROM ecbd_cloze AS i FULL JOIN (FROM ecbd_prompts WHERE variant = 'original') AS p
+        ON p.release = i.release AND p.item_id = i.cloze_id WHERE i.cloze_id IS NULL OR p.item_id IS NULL
+        """,
+        (ECBD_CLOZE,),
+    ),
+)
+
 
 _SHOWN_ITEMS = 5
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from tempkb.benchmarks.ecbd.records import ClozeRecord, ProbeRecord
+from tempkb.benchmarks.ecbd.exporting import ClozeRecord, ProbeRecord
 from tempkb.benchmarks.ecbd.sentences import MASK, Place
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, TARGET_ID
 from tempkb.benchmarks.ecbd.variants import VARIANTS, Variant, prompt_of
@@ -13,7 +13,7 @@ from tempkb.benchmarks.work import ReleaseWork
 from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut
 from tempkb.prompts import Prompt
-from tempkb.store.parquet import open_parquet
+from tempkb.store.files import open_parquet
 from tempkb.store.versions import Version
 
 NO_CHUNK = "no_ent_chunk: no noun phrase was found around the mention, or it overlaps the answer"

@@ -1,15 +1,115 @@
-"""Selects the spans that become items, with their splits, limits per window, and random definitions."""
+"""Selects the spans that become items, with their splits, limits per window, and random definitions.
+
+Divides entities between dev and test, with the design's shares within every origin window.
+
+Chooses the definition of another entity of the same release, window and split for each item.
+
+By rendezvous hashing an added entity takes over only the items that it wins, as long as the splits of the others do
+not change. A definition that contains the answer or the mention as words would give it away, so the next one is
+taken. Nearly all definitions contain "of" or "the", so items with such an answer may get none.
+
+Makes the spans of a sentence that may be masked, and limits their number for each entity.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
+from tempkb.benchmarks.chance import Hashes, draw, rendezvous
+from tempkb.benchmarks.ecbd.chunking import Chunk
 from tempkb.benchmarks.ecbd.design import Design
-from tempkb.benchmarks.ecbd.random_definitions import Item, choose_definitions
-from tempkb.benchmarks.ecbd.splits import split_entities
-from tempkb.benchmarks.ecbd.staging import staged
-from tempkb.benchmarks.temp_tables import make_table
-from tempkb.benchmarks.work import ReleaseWork
+from tempkb.benchmarks.ecbd.matching import folded, holds
+from tempkb.benchmarks.ecbd.released import Tokens, released_noun_spans, released_random_spans
+from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.ecbd.sources import staged
+from tempkb.benchmarks.ecbd.spans import NP, RANDOM, Reach, Span, noun_spans, random_spans
+from tempkb.benchmarks.work import ReleaseWork, make_table
 from tempkb.filtering import LeftOut
+
+
+def split_entities(entities: Iterable[tuple[int, str]], dev_share: float, seed: int) -> Mapping[int, str]:
+    """Return the split of each entity, by page number.
+
+    Within a stratum the first ones in the order of their hashes are dev, so that an
+    added entity moves at most one other.
+
+    Args:
+        entities: (page number, stratum); the stratum is the origin window, or `popular`.
+        dev_share: share of each stratum that is dev.
+    """
+    strata: dict[str, list[int]] = {}
+    for page, stratum in entities:
+        strata.setdefault(stratum, []).append(page)
+    splits: dict[int, str] = {}
+    for stratum, pages in strata.items():
+        pages.sort(key=lambda page: (draw(seed, "split", page), page))
+        # A share that is not a whole number is rounded at random; otherwise all single entities would get one split.
+        n_dev = int(len(pages) * dev_share + draw(seed, "rounding", stratum) / 2**64)
+        splits |= {page: "dev" if at < n_dev else "test" for at, page in enumerate(pages)}
+    return splits
+
+
+_AT_A_TIME = 1 << 21  # scores, of 8 bytes each
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item that needs a definition of another entity."""
+
+    cloze_id: str
+    page_id: int
+    answer: str
+    mention: str
+
+
+def choose_definitions(items: Sequence[Item], pool: Sequence[tuple[int, str]], seed: int) -> list[int | None]:
+    """Return the page number of the article whose definition each item gets; None if every one would give it away.
+
+    Args:
+        items: the items of one window and split.
+        pool: (page number, definition) of all entities of that window and split.
+    """
+    if len(pool) < 2:
+        return [None] * len(items)
+    candidates = np.array([draw(seed, "definition", page) for page, _ in pool], np.uint64)
+    chosen: list[int | None] = []
+    step = max(1, _AT_A_TIME // len(pool))
+    for at in range(0, len(items), step):
+        some = items[at : at + step]
+        hashes = np.array([draw(seed, "item", one.cloze_id) for one in some], np.uint64)
+        scores = rendezvous(hashes, candidates)
+        chosen += [_first_fitting(item, row, pool) for item, row in zip(some, scores, strict=True)]
+    return chosen
+
+
+def tells(definition: str, answer: str, mention: str) -> bool:
+    """Return whether a definition contains an answer or a mention as words, in any case.
+
+    >>> tells("The Lamp is old.", "lamp", "Ida"), tells("Lamps are old.", "lamp", "Ida")
+    (True, False)
+    """
+    text = folded(definition)
+    return holds(text, folded(answer)) or holds(text, folded(mention))
+
+
+def _first_fitting(item: Item, scores: Hashes, pool: Sequence[tuple[int, str]]) -> int | None:
+    """The definition with the lowest score that fits. The first nearly always does, so the rest is sorted rarely."""
+
+    def fits(at: int) -> bool:
+        page, definition = pool[at]
+        return page != item.page_id and not tells(definition, item.answer, item.mention)
+
+    first = int(scores.argmin())
+    if fits(first):
+        return pool[first][0]
+    return next((pool[at][0] for at in np.argsort(scores, kind="stable").tolist() if fits(at)), None)
+
 
 _POPULAR = "popular"
 _CHOSEN = pa.schema([("cloze_id", pa.string()), ("random_definition_page_id", pa.int64())])
@@ -111,3 +211,74 @@ def _account(chosen: list[int | None], where: str, n_pool: int, left_out: LeftOu
         else "no random definition: every one holds the answer or the mention"
     )
     left_out.add(reason, where, lacking)
+
+
+Row = dict[str, Any]
+
+
+def spans_of(row: Mapping[str, Any], design: Design, language: str) -> Iterator[Row]:
+    """Yield the spans of a sentence as rows.
+
+    Args:
+        row: page_id, sentence_start_char, sentence, the mention's offsets and the chunks.
+    """
+    sentence = row["sentence"]
+    mention = Place(row["mention_start_char"], row["mention_end_char"])
+    chunks = [Chunk(**one) for one in row["chunks"]]
+    key = (row["page_id"], sentence)
+    if design.rules == "released":
+        tokens = Tokens(sentence, language)
+        spans = [
+            *released_noun_spans(tokens, mention, chunks),
+            *released_random_spans(tokens, mention, design.seed, *key),
+        ]
+    else:
+        reach = Reach(sentence, mention, design.limits, language)
+        spans = [*noun_spans(reach, chunks), *random_spans(reach, design.seed, *key)]
+    around = _chunk_around(mention, chunks)
+    for span in spans:
+        yield {
+            "page_id": row["page_id"],
+            "sentence_start_char": row["sentence_start_char"],
+            "cloze_id": cloze_id(row["page_id"], sentence, span),
+            "span_kind": span.kind,
+            "np_type": span.np_type,
+            "n_span_words": span.n_words,
+            "n_words_after_mention": span.distance,
+            "span_start_char": span.start,
+            "span_end_char": span.end,
+            "answer": sentence[span.start : span.end],
+            "mention_chunk_start_char": around.start if around else None,
+            "mention_chunk_end_char": around.end if around else None,
+            "rank_hash": draw(design.seed, "span", row["page_id"], sentence, span.kind, span.start, span.end),
+        }
+
+
+def cloze_id(page_id: int, sentence: str, span: Span) -> str:
+    """Return the id of an item, made of its page, kind, sentence and span, so that it is the same in every release."""
+    content = f"{sentence}\x1f{span.start}\x1f{span.end}"
+    digest = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"{page_id}-{span.kind}-{digest}"
+
+
+def within_caps(spans: Sequence[Row], design: Design) -> tuple[list[Row], int]:
+    """Return the spans of an entity that are kept, in the order of their hashes, and how many are dropped.
+
+    If the design balances the kinds, spans are taken from both in turn, so that neither uses up the places.
+    """
+    ordered = sorted(spans, key=lambda one: (one["rank_hash"], one["cloze_id"]))
+    most = design.max_spans_per_entity
+    by_kind = [[one for one in ordered if one["span_kind"] == kind] for kind in (NP, RANDOM)]
+    if design.caps == "separate":
+        kept = [one for own in by_kind for one in own[:most]]
+    elif design.balance_kinds:
+        kept = [one for pair in zip_longest(*by_kind) for one in pair if one is not None][:most]
+    else:
+        kept = ordered[:most]
+    return kept, len(ordered) - len(kept)
+
+
+def _chunk_around(mention: Place, chunks: Sequence[Chunk]) -> Chunk | None:
+    """The shortest noun phrase that contains the whole mention."""
+    around = [one for one in chunks if one.start <= mention.start and mention.end <= one.end]
+    return min(around, key=lambda one: (one.end - one.start, one.start), default=None)

@@ -11,10 +11,9 @@ from typing import NamedTuple
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.chunking import Chunk
 from tempkb.benchmarks.ecbd.forms import gives_away
-from tempkb.benchmarks.ecbd.function_words import says_nothing
-from tempkb.benchmarks.ecbd.quotes import holds_half_pair, parts_quotation, quotations
+from tempkb.benchmarks.ecbd.sentence_filters import holds_half_pair, parts_quotation, quotations
 from tempkb.benchmarks.ecbd.sentences import Place, is_balanced
-from tempkb.benchmarks.ecbd.words import Word, covered, words_of
+from tempkb.benchmarks.ecbd.words import Word, covered, says_nothing, words_of
 
 NP, RANDOM = "np", "random"
 _WORDS_OF_PRONOUNS = """

@@ -1,12 +1,16 @@
 """Splits a sentence into words, the unit of spans and distances. Pure.
 
-A word has no white space, and no punctuation around it, so that no answer begins
-with a bracket or ends with a comma. In scripts that are written without spaces each
-character is a word, as in `counting.py`.
+A word has no white space, and no punctuation around it, so that no answer begins with a bracket or ends with a comma.
+In scripts that are written without spaces each character is a word, as in `counting.py`.
+
+Function words, such as articles and prepositions; an answer that consists only of these measures nothing.
 """
 
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from tempkb.wikitext.counting import UNSPACED, UNSPACED_MARKS
@@ -70,3 +74,28 @@ def covered(words: Sequence[Word], start: int, end: int) -> tuple[int, int] | No
     if not inside or words[inside[0]].start < start or words[inside[-1]].bare_end > end:
         return None
     return inside[0], inside[-1]
+
+
+_NAMES = "names_when_capital"
+
+
+@cache
+def function_words(language: str) -> frozenset[str]:
+    """Return the function words of a language in lower case; empty if `function_words.toml` does not have it."""
+    kinds = _table().get(language, {})
+    return frozenset(word for kind, words in kinds.items() if kind != _NAMES for word in words.split())
+
+
+def says_nothing(words: Iterable[str], language: str) -> bool:
+    """Return whether all words are function words; a possessive or an abbreviation's full stop makes no difference."""
+    known, names = function_words(language), _table().get(language, {}).get(_NAMES, "").split()
+    for word in words:
+        plain = word.casefold().replace("\u2019", "'").rstrip(".")
+        if plain not in known or (plain in names and word[:1].isupper()):
+            return False
+    return True
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("function_words.toml").read_text("utf-8"))

@@ -9,19 +9,17 @@ from datetime import date
 import duckdb
 
 from tempkb.benchmarks.fact_queries.design import Design
-from tempkb.benchmarks.fact_queries.queries import make_queries, partition_of
 from tempkb.benchmarks.fact_queries.released import join_as_released
 from tempkb.benchmarks.fact_queries.selection import (
     NO_STATEMENT,
     NO_WORDING,
+    choose_subjects,
     name_entities,
     relations_without,
     select_facts,
     use_templates,
 )
-from tempkb.benchmarks.fact_queries.spells import join_spells
-from tempkb.benchmarks.fact_queries.study import Study, read_study
-from tempkb.benchmarks.fact_queries.subjects import choose_subjects
+from tempkb.benchmarks.fact_queries.spells import Study, join_spells, make_queries, partition_of, read_study
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.errors import DesignError

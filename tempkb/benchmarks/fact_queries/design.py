@@ -1,4 +1,7 @@
-"""The design of a release of facts: its dump, study, relations, subjects and rules."""
+"""The design of a release of facts: its dump, study, relations, subjects and rules.
+
+A requested release of TempLAMA or DynamicTempLAMA.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tempkb.benchmarks import designs
-from tempkb.benchmarks.fact_queries.templates import Template, number_templates, read_templates, template_set
+from tempkb.benchmarks import register as releases
+from tempkb.benchmarks.fact_queries.prompts import Template, number_templates, read_templates, template_set
 from tempkb.errors import DesignError
 from tempkb.options import AtLeastOne, Share, listed, option
 from tempkb.windows import Granularity, Window, parse_range, windows_between
@@ -207,3 +211,8 @@ def make_design(
 
 def _templates(name: str) -> tuple[Template, ...]:
     return read_templates(Path(name)) if name.endswith(".csv") else template_set(name)
+
+
+Release = releases.Release[Design]
+
+read_entry = releases.reader(Design)

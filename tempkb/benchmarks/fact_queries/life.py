@@ -1,17 +1,18 @@
-"""The parts of the methods that both benchmarks of facts share."""
+"""The parts of the methods that both benchmarks of facts share.
+
+The promises of the benchmarks of facts, as queries that return what breaks them.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from tempkb.benchmarks.fact_queries.asking import shown_of_queries
 from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
-from tempkb.benchmarks.fact_queries.checking import EVERY_STATEMENT_EXISTS, every_answer_asked, no_subject_in_two_splits
-from tempkb.benchmarks.fact_queries.design import Design, make_design
+from tempkb.benchmarks.fact_queries.card import shown_of_queries
+from tempkb.benchmarks.fact_queries.design import Design, Release, make_design
 from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts
-from tempkb.benchmarks.fact_queries.queries import partition_of
-from tempkb.benchmarks.fact_queries.releases import Release
+from tempkb.benchmarks.fact_queries.spells import partition_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import Closing, Made, Options, Step, Versions
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
@@ -19,13 +20,61 @@ from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.engine.tasks import Shows
 from tempkb.listings import Sheet
-from tempkb.store.parquet import read_parquet
+from tempkb.store.files import read_parquet
 from tempkb.store.plain import plain_rows
+from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 from tempkb.windows import refuse_unended
 from tempkb.wording import counted
+
+EVERY_STATEMENT_EXISTS = Promise(
+    "every_statement_exists",
+    "Every statement of a spell is in the facts of the release's dump, with the spell's object.",
+    FACT_SPELLS,
+    """
+    SELECT release, fact_id
+    FROM (SELECT release, dump_id, subject_id, relation, object_id, unnest(members).fact_id AS fact_id FROM fact_spells)
+    ANTI JOIN facts USING (dump_id, subject_id, relation, object_id, fact_id)
+    """,
+    (FACTS,),
+)
+
+
+def no_subject_in_two_splits(queries: Table) -> Promise:
+    """Return the promise that the queries of either benchmark keep subjects apart."""
+    return Promise(
+        "no_subject_is_in_two_splits",
+        "A subject is in the same split in all relations and windows.",
+        queries,
+        f"""
+        SELECT release, subject_id, list(DISTINCT split) FROM {queries.name}
+        GROUP BY release, subject_id HAVING count(DISTINCT split) > 1
+        """,
+    )
+
+
+def every_answer_asked(queries: Table, prompts: Table) -> Promise:
+    """Return the promise that the prompts of either benchmark are of its answers."""
+    return Promise(
+        "every_answer_is_asked",
+        "Every answer of every query, and nothing else, has a prompt with the role current and variant undated.",
+        prompts,
+        rf"""
+        WITH answered AS (
+            SELECT DISTINCT release, query_id, one.entity_id AS object_id
+            FROM (SELECT release, query_id, unnest(answers) AS one FROM {queries.name})
+            WHERE regexp_matches(one.label, '\S')
+        )
+        SELECT coalesce(a.release, p.release), coalesce(a.query_id, p.item_id), coalesce(a.object_id, p.target_id)
+        FROM answered AS a
+        FULL JOIN (FROM {prompts.name} WHERE role = 'current' AND variant = 'undated') AS p
+        ON p.release = a.release AND p.item_id = a.query_id AND p.target_id = a.object_id
+        WHERE a.query_id IS NULL OR p.item_id IS NULL
+        """,
+        (queries,),
+    )
 
 
 def design_of(benchmark: str) -> Callable[[Store, Options], Design]:

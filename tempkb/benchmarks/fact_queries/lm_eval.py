@@ -5,10 +5,10 @@ from functools import partial
 import duckdb
 import pyarrow as pa
 
+from tempkb.benchmarks.fact_queries.design import Release
 from tempkb.benchmarks.fact_queries.prompt_building import PAIRS, Tables, read_pairs
 from tempkb.benchmarks.fact_queries.prompts import NO_SUBJECT, NO_SUBJECT_OBJECT_LAST, OBJECT_LAST, UNDATED
 from tempkb.benchmarks.fact_queries.reading import answers_of
-from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.register import release_files

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tempkb.benchmarks.fact_queries.controls import Change, Controls, Known, Object
+from tempkb.benchmarks.fact_queries.design import Release
 from tempkb.benchmarks.fact_queries.prompts import (
     DATED,
     DATES,
@@ -18,12 +19,10 @@ from tempkb.benchmarks.fact_queries.prompts import (
     forms_of,
     ids_of,
 )
-from tempkb.benchmarks.fact_queries.queries import partition_of
-from tempkb.benchmarks.fact_queries.releases import Release
+from tempkb.benchmarks.fact_queries.spells import partition_of
 from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.register import release_versions
-from tempkb.benchmarks.temp_tables import make_table
-from tempkb.benchmarks.work import ReleaseWork, working
+from tempkb.benchmarks.work import ReleaseWork, make_table, working
 from tempkb.filtering import LeftOut
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store

@@ -4,7 +4,7 @@ from tempkb.benchmarks.fact_queries.prompts import OBJECT_LAST, UNDATED
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.reading import NUMBERS, SCORES, Part
-from tempkb.sql_estimates.aggregates import end_of_window
+from tempkb.estimates_sql import end_of_window
 from tempkb.store.tables import Table
 from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import duckdb
 
 from tempkb.benchmarks.fact_queries.design import TEMPLAMA, Design
-from tempkb.benchmarks.fact_queries.subjects import split_subjects
-from tempkb.benchmarks.temp_tables import make_table
+from tempkb.benchmarks.fact_queries.selection import split_subjects
+from tempkb.benchmarks.work import make_table
 from tempkb.filtering import LeftOut
 
 # As in the released code: a date is year * 10000 + month * 100 + day, with 0 for unknown parts.

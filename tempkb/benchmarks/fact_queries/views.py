@@ -1,9 +1,101 @@
-"""Declares the views over the tables that both benchmarks of facts share."""
+"""Declares the views over the tables that both benchmarks of facts share.
 
-from tempkb.benchmarks.fact_queries.dates import DATE_PAIRS, DATE_RESULTS
-from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+Declares the views of what models make of dates: a fact after a date on which it holds, and after others.
+
+Declares the room of the tables that TempLAMA and DynamicTempLAMA share; both benchmarks have assets for them.
+"""
+
+from tempkb.benchmarks.fact_queries.prompts import DATES
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS, TABLES
 from tempkb.benchmarks.prompting import scores_view
+from tempkb.estimates_sql import ALL, SHARE, estimates, pooled
+from tempkb.room import Room
 from tempkb.store.tables import View
+
+_SCORES = "fact_scores"
+
+DATE_PAIRS = View(
+    name="date_pairs",
+    meaning="Spells of facts that a model and scorer have scored after a date on which the object holds, and after one "
+    "on which it does not: a row for each of up to five wrong dates, which lie outside every spell of the object, "
+    "widened by the precision of its days. is_won: the object is more likely after the right date. Which spells (at "
+    "most 2,000 of a release) and dates are asked about follows from hashes. Asked for by tempkb score --variant "
+    "dates.",
+    query=f"""
+    WITH asked AS (
+        SELECT *, split_part(item_id, '@', 1) AS query_id, split_part(item_id, '@', 2) AS date
+        FROM {_SCORES} WHERE variant = '{DATES}' AND status = 'scored'
+    )
+    SELECT r.release, r.model, r.scorer, r.window_start, r.query_id, r.cluster_id AS subject_id,
+           r.target_id AS object_id, r.target AS object_label, r.split, r.date AS right_date, w.date AS wrong_date,
+           r.log_prob_nats AS right_nats, w.log_prob_nats AS wrong_nats, right_nats > wrong_nats AS is_won
+    FROM asked AS r
+    JOIN asked AS w ON w.model = r.model AND w.scorer = r.scorer AND w.release = r.release
+        AND w.query_id = r.query_id AND w.target_id = r.target_id AND w.role = 'wrong_date'
+    WHERE r.role = 'current'
+    """,
+    needs=(_SCORES,),
+)
+
+_OF, _CHANCE = "release, model, scorer, split", "chance"
+_PLAIN = f"""
+    WITH spells AS (
+        SELECT {_OF}, window_start, subject_id, count(*) AS n_pairs, count(*) FILTER (is_won) AS n_won
+        FROM {DATE_PAIRS.name} GROUP BY {_OF}, window_start, subject_id, query_id, object_id
+    ), measured AS (
+        SELECT *, unnest([
+            {{'aggregate': 'win_rate', 'metric': 'share of pairs of dates', 'n': n_pairs, 's': n_won}},
+            {{'aggregate': 'robustness', 'metric': 'share of spells', 'n': 1, 's': (n_won = n_pairs)::INTEGER}},
+            {{'aggregate': '{_CHANCE}', 'metric': 'share of spells', 'n': 1, 's': 1 / (n_pairs + 1)}}
+        ], max_depth := 2)
+        FROM spells
+    )
+    SELECT {_OF}, window_start, metric, aggregate, '{SHARE}' AS form, subject_id AS cluster, sum(n) AS n, sum(s) AS s,
+           sum(n) AS items
+    FROM measured GROUP BY ALL
+"""
+# A model that gives some date more of everything wins all pairs in which it is the right one, and loses those in which
+# it is the wrong one. If both directions of two dates have the same weight, such a model has one half.
+_BALANCED = f"""
+    WITH pairs AS (
+        SELECT * EXCLUDE (split), unnest(['{ALL}', split]) AS split FROM {DATE_PAIRS.name}
+    ), directions AS (
+        SELECT {_OF}, right_date, wrong_date, count(*) AS n FROM pairs GROUP BY ALL
+    ), weights AS (
+        SELECT there.*, (there.n + back.n) / (2 * there.n) AS weight
+        FROM directions AS there JOIN directions AS back
+        ON back.release = there.release AND back.model = there.model AND back.scorer = there.scorer
+            AND back.split = there.split AND back.right_date = there.wrong_date AND back.wrong_date = there.right_date
+    )
+    SELECT {_OF}, NULL::DATE AS window_start, 'share of pairs of dates' AS metric, 'win_rate_balanced' AS aggregate,
+           '{SHARE}' AS form, subject_id AS cluster, sum(weight) AS n, sum(weight) FILTER (is_won) AS won,
+           coalesce(won, 0) AS s, count(*) AS items
+    FROM pairs JOIN weights USING ({_OF}, right_date, wrong_date) GROUP BY ALL
+"""
+_KEYS = ("release", "model", "scorer", "metric", "aggregate", "form", "cluster")
+_PLAIN_SUMS = pooled(_PLAIN, _KEYS, {"split": f"'{ALL}'", "window_start": "NULL"})
+_ESTIMATES = estimates(
+    f"FROM ({_PLAIN_SUMS}) UNION ALL BY NAME SELECT * EXCLUDE (won) FROM ({_BALANCED})",
+    ("release", "model", "scorer", "split", "window_start", "metric", "aggregate"),
+)
+
+DATE_RESULTS = View(
+    name="date_results",
+    meaning="Do models know when facts held? By window of the right date (null: all windows) and split (all: all "
+    "splits), with standard errors by subject. win_rate is the share of pairs of a right and a wrong date in which the "
+    "object is more likely after the right one; robustness is the share of spells whose right date wins all of its up "
+    "to five pairs. A model may give some date more of every object, so win_rate is not one half of a model that knows "
+    "no dates. It is for win_rate_balanced, in which both directions of two dates have the same weight; pairs of dates "
+    "that are asked in one direction only do not count. chance is the level of a model for which all orders of the "
+    "dates of a spell are equally likely: one half, and of robustness the mean over spells of 1 / (1 + wrong dates).",
+    query=f"""
+    SELECT *, CASE aggregate WHEN 'robustness' THEN max(value) FILTER (aggregate = '{_CHANCE}') OVER (
+        PARTITION BY {_OF}, window_start) ELSE 0.5 END AS {_CHANCE}
+    FROM ({_ESTIMATES}) QUALIFY aggregate <> '{_CHANCE}'
+    """,
+    needs=(DATE_PAIRS.name,),
+)
+
 
 INVERSE_FACTS = View(
     name="inverse_facts",
@@ -41,3 +133,6 @@ def shares_of_splits(name: str, queries: str) -> View:
         """,
         needs=(queries,),
     )
+
+
+ROOM = Room("fact_queries", TABLES, VIEWS)

@@ -13,13 +13,25 @@ from typing import Any
 import duckdb
 
 from tempkb.benchmarks.register import partition_of
-from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
-from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
-from tempkb.benchmarks.tempel.frozen import plan_rows, read_plan
-from tempkb.benchmarks.tempel.lists import mark_lists
+from tempkb.benchmarks.tempel.candidates import (
+    filter_counts,
+    judge,
+    kept_sql,
+    left_by_filters,
+    mark_lists,
+    use_mentions,
+)
+from tempkb.benchmarks.tempel.design import Left, Release, refusal
+from tempkb.benchmarks.tempel.extension import (
+    balance,
+    balanced_mentions,
+    extend_plan,
+    plan_rows,
+    read_plan,
+    renamed,
+    shortfall_of,
+)
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
-from tempkb.benchmarks.tempel.refusal import Left, refusal
-from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.selection import choose_mentions, pool_sql
 from tempkb.benchmarks.tempel.statistics import figures_of
 from tempkb.benchmarks.tempel.tables import (
@@ -33,14 +45,14 @@ from tempkb.benchmarks.tempel.tables import (
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.errors import ContractError, DesignError
 from tempkb.filtering import LeftOut
+from tempkb.mentions.steps import quarters_of, require_all_texts
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
-from tempkb.mentions.texts import quarters_of, require_all_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.files import read_parquet
 from tempkb.store.memory import view_files
-from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import literal
 from tempkb.store.tables import Table
-from tempkb.wikidata.list_items import fill_list_items
+from tempkb.wikidata.classes import fill_list_items
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.windows import window_ending
 from tempkb.wording import counted

@@ -1,4 +1,7 @@
-"""Finds the mentions of a snapshot that a release can use: TempEL's filters in the released order, in SQL."""
+"""Finds the mentions of a snapshot that a release can use: TempEL's filters in the released order, in SQL.
+
+Finds the list pages of a cut: by Wikidata's classes, and by the words of titles in the wiki's language.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +10,9 @@ import duckdb
 import pyarrow as pa
 from duckdb.func import PythonUDFType
 
-from tempkb.benchmarks.tempel.design import Design
-from tempkb.benchmarks.tempel.refusal import Left
+from tempkb.benchmarks.tempel.design import Design, Left
 from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, normalised_distances
+from tempkb.wikitext.page_kinds import list_title_pattern
 
 
 @dataclass(frozen=True)
@@ -201,3 +204,23 @@ def _define_title_distance(connection: duckdb.DuckDBPyConnection) -> None:
         connection.create_function(
             "title_distance", title_distance, ["VARCHAR", "VARCHAR"], "DOUBLE", type=PythonUDFType.ARROW
         )
+
+
+# The released code has only this pattern, for every language.
+_TITLES_OF_PAPER = "^List of "
+
+
+def mark_lists(connection: duckdb.DuckDBPyConnection, design: Design, language: str) -> None:
+    """Make the table `list_pages(page_id)`. By the paper's rules only titles count.
+
+    Needs the view `snapshot`, and, unless the paper's rules are used, `list_items`.
+    """
+    is_paper = design.rules == "paper"
+    by_class = "" if is_paper else "OR entity_id IN (SELECT entity_id FROM list_items)"
+    connection.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE list_pages AS
+        SELECT page_id FROM snapshot WHERE regexp_matches(title, $titles) {by_class}
+        """,
+        {"titles": _TITLES_OF_PAPER if is_paper else list_title_pattern(language)},
+    )

@@ -1,13 +1,19 @@
-"""The design of a TempEL release: the hyperparameters of the paper's table 3, by their names, and ours."""
+"""The design of a TempEL release: the hyperparameters of the paper's table 3, by their names, and ours.
+
+Explains why a design cannot be met: what each filter left, and which one removed most.
+
+A requested TempEL release. It can be extended by snapshots, and balanced into a release of its own.
+"""
 
 import re
 from calendar import monthrange
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tempkb.benchmarks import designs
+from tempkb.benchmarks import register as releases
 from tempkb.errors import DesignError
 from tempkb.options import AtLeastOne, Form, Share, option, read_as
 from tempkb.windows import Granularity, window_of, windows_between
@@ -198,3 +204,142 @@ def _before(first: date, second: date) -> date:
 
 def _days(days: Iterable[date]) -> str:
     return ", ".join(day.isoformat() for day in days) or "none"
+
+
+_RAISED = ("max_men_prior", "max_ent_prior")
+_OTHER_ADVICE = {
+    "lists": "Take other snapshots, or a wiki with more articles",
+    "disambiguations": "Take other snapshots, or a wiki with more articles",
+    "no_item": "Give the home the dump's page and page_props tables, without which articles have no Wikidata item",
+    "redirects": "Take snapshots at which fewer pages are redirects",
+}
+
+
+@dataclass(frozen=True)
+class Left:
+    """The numbers that a step of the selection left.
+
+    Attributes:
+        step: hyperparameter or filter.
+        description: the step in words.
+        entities: number of distinct target pages.
+        surfaces: number of pairs of surface and target; None if the step is about entities only.
+        mentions: number of mentions with these surfaces; None likewise.
+    """
+
+    step: str
+    description: str
+    entities: int
+    surfaces: int | None = None
+    mentions: int | None = None
+
+
+def refusal(design: Design, preset: str, poorest: str, steps: Sequence[Left]) -> str:
+    """Return the message of a refusal: what each step left, which one removed most, and what to change.
+
+    Args:
+        preset: the preset that it began with, which is not recommended again.
+        poorest: the snapshot that was counted.
+        steps: the steps in order; the first is what is offered.
+    """
+    taken = [before.entities - after.entities for before, after in zip(steps, steps[1:], strict=False)]
+    lines = [
+        f"the filters leave no entity that is continual. Of the mentions at {poorest}, the poorest snapshot:",
+        *_lines(steps),
+    ]
+    if not steps[0].entities:
+        lines.append("No mention is offered at all; build the windows with their texts and links")
+        return "\n".join(lines)
+    at = taken.index(max(taken)) + 1
+    most = steps[at]
+    lines.append(
+        f"{most.description} removed most: {taken[at - 1]:,} of {steps[at - 1].entities:,} entities. "
+        f"{_advice(most.step, design)}"
+        + ("" if preset == "small" else ", or begin with --preset small, which has low thresholds")
+    )
+    return "\n".join(lines)
+
+
+def _lines(steps: Sequence[Left]) -> list[str]:
+    """The steps as aligned lines."""
+    heads = ("left by", "mentions", "surfaces", "entities")
+    rows = [heads, *((one.description, _n(one.mentions), _n(one.surfaces), _n(one.entities)) for one in steps)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
+    return [f"  {step:<{widths[0]}}  {m:>{widths[1]}}  {s:>{widths[2]}}  {e:>{widths[3]}}" for step, m, s, e in rows]
+
+
+def _n(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def _advice(step: str, design: Design) -> str:
+    if step == "snapshots":
+        return f"Take fewer than these {len(design.snapshots)} snapshots, or later ones"
+    if step in _OTHER_ADVICE:
+        return _OTHER_ADVICE[step]
+    verb = "Raise" if step in _RAISED else "Lower"
+    return f"{verb} it (--set {step}=..., now {getattr(design, step)})"
+
+
+@dataclass(frozen=True)
+class Release(releases.Release[Design]):
+    """A release of TempEL.
+
+    Attributes:
+        added: snapshots added by extensions, oldest first; all are later than the base snapshots in the design.
+        made_from: the release from which this one was balanced; empty if it was planned by itself.
+    """
+
+    added: tuple[date, ...] = ()
+    made_from: str = ""
+
+    @property
+    def cuts(self) -> tuple[date, ...]:
+        """All snapshots, oldest first."""
+        return (*self.design.snapshots, *self.added)
+
+    def before(self, cut: date) -> date:
+        """Return the snapshot before an added one."""
+        return self.cuts[self.cuts.index(cut) - 1]
+
+    def to_entry(self) -> dict[str, Any]:
+        """Return the values for the register, without name and benchmark."""
+        added = [day.isoformat() for day in self.added]
+        return {**super().to_entry(), "added": added, "made_from": self.made_from}
+
+
+def extended(release: Release, cuts: Sequence[date]) -> Release:
+    """Return a release with further snapshots.
+
+    Raises:
+        DesignError: a snapshot is not later than the release's last one, or the release is a balanced one.
+    """
+    if release.made_from:
+        raise DesignError(f"release {release.name!r}: is a balanced view of {release.made_from!r}; extend that one")
+    fresh = [cut for cut in sorted(set(cuts)) if cut not in release.cuts]
+    if fresh and fresh[0] <= release.cuts[-1]:
+        raise DesignError(
+            f"release {release.name!r}: snapshot {fresh[0]} is not later than its last one, {release.cuts[-1]}; "
+            "only later snapshots can be added"
+        )
+    added = (*release.added, *fresh)
+    return Release(release.name, release.benchmark, release.preset, release.design, added, release.made_from)
+
+
+def balanced(release: Release) -> Release:
+    """Return the balanced release of an extended one, with a name of its own.
+
+    Raises:
+        DesignError: the release was never extended.
+    """
+    if not release.added:
+        raise DesignError(f"release {release.name!r}: was never extended, so it is balanced as it is")
+    name = f"{release.name}-balanced-{release.cuts[-1]:%Y%m%d}"
+    return Release(name, release.benchmark, release.preset, release.design, release.added, release.name)
+
+
+def read_entry(entry: Mapping[str, Any]) -> Release:
+    """Return a release from its entry in the register, or from a new entry without added snapshots."""
+    added = tuple(date.fromisoformat(day) for day in entry.get("added", ()))
+    design = Design.from_json(entry["design"])
+    return Release(entry["name"], entry["benchmark"], entry["preset"], design, added, entry.get("made_from", ""))

@@ -1,6 +1,8 @@
 """Writes what linkers read of each candidate of a cut, with or without a release: its title and its description.
 
 Texts are read once, in the order of the lake's files, and never sorted; only digests or descriptions are.
+
+What TempEL brings to linkers.
 """
 
 from collections.abc import Iterator
@@ -12,24 +14,24 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tempkb.benchmarks.linkable.pools import LinkableMethods, Snapshots
 from tempkb.benchmarks.linkable.texts import DESCRIBED, described, text_sha256
 from tempkb.benchmarks.register import need_version, partition_of
-from tempkb.benchmarks.tempel.design import Design
-from tempkb.benchmarks.tempel.lists import mark_lists
+from tempkb.benchmarks.tempel.candidates import mark_lists
+from tempkb.benchmarks.tempel.design import Design, Release, read_entry
 from tempkb.benchmarks.tempel.selection import pool_sql
-from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES
+from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, LINKABLE, TEMPEL_ENTITIES
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.errors import ContractError
-from tempkb.mentions.steps import cleaner_settings
+from tempkb.mentions.steps import cleaner_settings, quarters_of, require_all_texts
 from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.mentions.texts import quarters_of, require_all_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.revisions.windows import not_built
+from tempkb.store.files import parquet_writer
 from tempkb.store.memory import spilling_to, view_files
-from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
-from tempkb.wikidata.list_items import fill_list_items
+from tempkb.wikidata.classes import fill_list_items
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.windows import window_ending
 
@@ -158,3 +160,11 @@ def _with_description(rows: pa.RecordBatch) -> pa.Table:
     digests = [text_sha256(*one) for one in zip(titles, descriptions, strict=True)]
     known: Iterator[pa.Array] = (rows.column(name) for name in DESCRIBED.names[:4])
     return pa.Table.from_arrays([*known, pa.array(descriptions), pa.array(digests)], schema=DESCRIBED)
+
+
+def snapshots_of(release: Release) -> Snapshots:
+    """Return the snapshots of a release."""
+    return Snapshots(release.name, release.cuts, release.design.seed, LINKABLE)
+
+
+LINKABLE_METHODS = LinkableMethods(lambda entry: snapshots_of(read_entry(entry)), write_described)

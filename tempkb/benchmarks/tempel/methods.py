@@ -1,4 +1,7 @@
-"""The methods of TempEL, which the code that all benchmarks share calls."""
+"""The methods of TempEL, which the code that all benchmarks share calls.
+
+The promises of TempEL's tables, as queries that return what breaks them.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -17,14 +20,11 @@ from tempkb.benchmarks.methods import (
 )
 from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.building import write_release
-from tempkb.benchmarks.tempel.card import card_of
-from tempkb.benchmarks.tempel.checking import OF_NEW, OF_TEXTS, PROMISES
-from tempkb.benchmarks.tempel.design import Design, make_design, read_snapshots
+from tempkb.benchmarks.tempel.card import card_of, plot_figures
+from tempkb.benchmarks.tempel.design import Design, Release, balanced, extended, make_design, read_entry, read_snapshots
 from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
 from tempkb.benchmarks.tempel.exporting import write_files
 from tempkb.benchmarks.tempel.new_entities import write_new_entities
-from tempkb.benchmarks.tempel.plots import plot_figures
-from tempkb.benchmarks.tempel.releases import Release, balanced, extended, read_entry
 from tempkb.benchmarks.tempel.tables import (
     ENTITY_TEXTS,
     TEMPEL_ENTITIES,
@@ -40,13 +40,107 @@ from tempkb.engine.tasks import Picture, Rows, Shows
 from tempkb.listings import Sheet
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.parquet import read_parquet
+from tempkb.store.files import read_parquet
 from tempkb.store.plain import plain_rows
+from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 from tempkb.windows import refuse_future_cuts
 from tempkb.wording import counted
+
+PROMISES = (
+    Promise(
+        "snapshots_are_equal",
+        "If a release is equal, all cuts have the same numbers of entities and mentions in each category and subset.",
+        TEMPEL_MENTIONS,
+        """
+        WITH counted AS (
+            SELECT m.release, len(r.cuts) AS n_cuts, m.category, m.subset, m.cut, count(*) AS n,
+                   count(DISTINCT target_page_id) AS entities
+            FROM tempel_mentions AS m JOIN tempel_releases AS r USING (release) WHERE r.is_equal GROUP BY ALL
+        )
+        SELECT release, category, subset FROM counted GROUP BY release, n_cuts, category, subset
+        HAVING min(n) <> max(n) OR min(entities) <> max(entities) OR count(*) <> n_cuts
+        """,
+        (TEMPEL_RELEASES,),
+    ),
+    Promise(
+        "mentions_are_as_planned",
+        "Every entity has, at each cut and in each subset, exactly the planned number of mentions.",
+        TEMPEL_MENTIONS,
+        """
+        SELECT * FROM (
+            SELECT release, cut, page_id, subset, n_planned FROM tempel_plans WHERE n_planned > 0
+        ) FULL JOIN (
+            SELECT release, cut, target_page_id AS page_id, subset, count(*) AS n FROM tempel_mentions GROUP BY ALL
+        ) USING (release, cut, page_id, subset) WHERE n_planned IS DISTINCT FROM n
+        """,
+        (TEMPEL_PLANS,),
+    ),
+    Promise(
+        "categories_are_as_defined",
+        "Continual entities have mentions at every cut; new ones at one cut, and they were not articles before it.",
+        TEMPEL_MENTIONS,
+        """
+        WITH entities AS (
+            SELECT release, category, target_page_id, count(DISTINCT cut) AS n_cuts, max(cut) AS cut,
+                   min(target_article_since) AS since
+            FROM tempel_mentions GROUP BY release, category, target_page_id
+        )
+        SELECT release, category, target_page_id FROM entities JOIN tempel_releases AS r USING (release)
+        WHERE CASE category WHEN 'continual' THEN r.is_equal AND n_cuts <> len(r.cuts)
+              ELSE n_cuts > 1 OR (r.design->>'rules' = 'tempkb' AND since
+                   < list_max(list_filter(r.cuts, lambda one: one < cut))::TIMESTAMPTZ) END
+        """,
+        (TEMPEL_RELEASES,),
+    ),
+    Promise(
+        "targets_are_candidates",
+        "Every target is among the candidates of its cut.",
+        TEMPEL_MENTIONS,
+        """
+        SELECT m.release, m.cut, m.target_page_id FROM tempel_mentions AS m
+        ANTI JOIN tempel_entities AS e ON e.release = m.release AND e.cut = m.cut AND e.page_id = m.target_page_id
+        """,
+        (TEMPEL_ENTITIES,),
+    ),
+)
+
+
+def _shown(row: tuple[Any, ...]) -> str:
+    """A page of a release's snapshot in words."""
+    release, cut, page, *_ = row
+    return f"{release} at {cut}: page {page}"
+
+
+OF_TEXTS = (
+    Promise(
+        "every_candidate_has_a_digest",
+        "Every candidate, and nothing else, has the digest of its text at the cut.",
+        ENTITY_TEXTS,
+        """
+        SELECT release, cut, page_id FROM tempel_entities AS e FULL JOIN entity_texts AS d USING (release, cut, page_id)
+        WHERE d.revision_id IS DISTINCT FROM e.revision_id
+        """,
+        (TEMPEL_ENTITIES,),
+        shown=_shown,
+    ),
+)
+OF_NEW = (
+    Promise(
+        "every_new_entity_has_a_type",
+        "Every candidate that is new at its snapshot, and no other, has a row with its type.",
+        TEMPEL_NEW_ENTITIES,
+        """
+        SELECT release, cut, page_id FROM (FROM tempel_entities WHERE category = 'new') AS e
+        FULL JOIN tempel_new_entities AS n USING (release, cut, page_id) WHERE e.title IS DISTINCT FROM n.title
+        """,
+        (TEMPEL_ENTITIES,),
+        shown=_shown,
+    ),
+)
+
 
 # `tempel_filters` is not among these, because balanced releases and those of early versions do not have it.
 _OF_CUTS = (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES, ENTITY_TEXTS, TEMPEL_NEW_ENTITIES)

@@ -10,15 +10,15 @@ from typing import Any
 import duckdb
 
 from tempkb.benchmarks.register import partition_of
-from tempkb.benchmarks.tempel.releases import Release
-from tempkb.benchmarks.tempel.shingles import Origin, origins
+from tempkb.benchmarks.tempel.design import Release
+from tempkb.benchmarks.tempel.similarity import Origin, origins
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_NEW_ENTITIES
 from tempkb.benchmarks.work import ReleaseWork
+from tempkb.mentions.steps import quarters_of
 from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.mentions.texts import quarters_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.store import Store
-from tempkb.wikidata.list_items import dump_for
+from tempkb.wikidata.classes import dump_for
 from tempkb.wikidata.scope import language_of_wiki
 from tempkb.wikidata.tables import ENTITY_CLASSES
 from tempkb.windows import window_of_key

@@ -218,6 +218,6 @@ LINKABLE = Linkable(
     entities=TEMPEL_ENTITIES,
     texts=ENTITY_TEXTS,
     types=TEMPEL_NEW_ENTITIES,
-    methods="tempkb.benchmarks.tempel.linkable",
+    methods="tempkb.benchmarks.tempel.entity_texts",
 )
 """What TempEL brings to linkers."""

@@ -4,8 +4,7 @@ from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark
 from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
 from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED
 from tempkb.benchmarks.templama.reading import PROMPTING, READING
-from tempkb.benchmarks.templama.tables import TABLES
-from tempkb.benchmarks.templama.views import VIEWS
+from tempkb.benchmarks.templama.tables import TABLES, VIEWS
 from tempkb.room import Room
 
 TEMPLAMA = Benchmark(

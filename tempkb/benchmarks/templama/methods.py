@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tempkb.benchmarks.fact_queries.card import card_of
-from tempkb.benchmarks.fact_queries.design import TEMPLAMA
+from tempkb.benchmarks.fact_queries.design import TEMPLAMA, Release, read_entry
 from tempkb.benchmarks.fact_queries.exporting import configs_of, write_files
 from tempkb.benchmarks.fact_queries.life import (
     closing_of,
@@ -16,15 +16,13 @@ from tempkb.benchmarks.fact_queries.life import (
 )
 from tempkb.benchmarks.fact_queries.lm_eval import tasks_of
 from tempkb.benchmarks.fact_queries.prompt_building import Tables
-from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.methods import Made, Methods, Step
-from tempkb.benchmarks.templama.future_prompts import future_prompts
-from tempkb.benchmarks.templama.future_relations import future_relation_rows
+from tempkb.benchmarks.templama.future import future_prompts, future_relation_rows
 from tempkb.benchmarks.templama.reading import PROMPTING
 from tempkb.benchmarks.templama.tables import FUTURE, FUTURE_RELATION_QUERIES, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.store.parquet import read_parquet
+from tempkb.store.files import read_parquet
 
 _TABLES = Tables(TEMPLAMA_QUERIES, TEMPLAMA_PROMPTS)
 

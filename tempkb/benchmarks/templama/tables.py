@@ -1,9 +1,13 @@
-"""Declares the tables of TempLAMA: queries by window, and the queries about the future of the paper's table 9."""
+"""Declares the tables of TempLAMA: queries by window, and the queries about the future of the paper's table 9.
+
+Declares the views of TempLAMA: the paper's table 8 for any wiki and period, and the sizes of the splits.
+"""
 
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS
 from tempkb.benchmarks.fact_queries.tables import columns_of_facts, fact_prompts_table, queries_table
+from tempkb.benchmarks.fact_queries.views import shares_of_splits
 from tempkb.store.columns import rules
-from tempkb.store.tables import table_of_releases
+from tempkb.store.tables import View, table_of_releases
 
 TEMPLAMA_QUERIES = queries_table(
     "templama_queries",
@@ -40,3 +44,19 @@ TEMPLAMA_PROMPTS = fact_prompts_table(
 )
 
 TABLES = (TEMPLAMA_QUERIES, FUTURE_RELATION_QUERIES, TEMPLAMA_PROMPTS)
+
+
+RELATIONS = View(
+    name="templama_relations",
+    meaning="The paper's table 8: the number of queries by relation, with an example of each.",
+    query="""
+    SELECT release, relation, count(*) AS n_queries, count(DISTINCT subject_id) AS n_subjects,
+           arg_min(query, (window_start, query_id)) AS such_as
+    FROM templama_queries GROUP BY release, relation
+    """,
+    needs=(TEMPLAMA_QUERIES.name,),
+)
+
+SPLIT_SHARES = shares_of_splits("templama_split_shares", TEMPLAMA_QUERIES.name)
+
+VIEWS = (RELATIONS, SPLIT_SHARES)

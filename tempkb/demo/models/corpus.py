@@ -16,8 +16,8 @@ from tempkb.benchmarks.ecbd.sentences import Place, Splitter, sentencex_splitter
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
 from tempkb.demo.models.recipe import FACTS, KINDS, is_withheld
 from tempkb.errors import SettingsError
+from tempkb.mentions.steps import quarters_of
 from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.mentions.texts import quarters_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store

@@ -12,20 +12,18 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from tempkb.demo.models.asking import Asked, DemoModel
 from tempkb.demo.models.corpus import Corpus, read_corpora
 from tempkb.demo.models.lessons import Lesson
-from tempkb.demo.models.recipe import RECIPES, Recipe
-from tempkb.engine.items import Report
+from tempkb.demo.models.recipe import RECIPES, Asked, DemoModel, Recipe
+from tempkb.engine.items import Meter, Report, on_terminal
 from tempkb.engine.local import map_items
-from tempkb.engine.progress import Meter, on_terminal
 from tempkb.errors import ModelError, SettingsError
 from tempkb.models.known import known_models
 from tempkb.models.names import Family
 from tempkb.models.tables import READY
 from tempkb.options import Words
+from tempkb.store.files import own, remove_tree
 from tempkb.store.locks import locked
-from tempkb.store.owned import own, remove_tree
 from tempkb.store.store import Store
 from tempkb.wording import counted
 
@@ -108,7 +106,7 @@ def _lessons(
     recipe_of: Mapping[DemoModel, Recipe],
 ) -> list[Lesson]:
     # The library of tokenizers is imported only where something is to be trained.
-    from tempkb.demo.models.tokenizing import rows_of, train_tokenizer
+    from tempkb.demo.models.lessons import rows_of, train_tokenizer
 
     tokenizer = train_tokenizer([corpora[cut] for cut in sorted(corpora)])
     rows = {cut: rows_of(tokenizer, corpora[cut]) if cut else () for cut in {one.cut for one in missing}}

@@ -2,9 +2,16 @@
 
 The bytes of the weights depend on the number of threads and on the order of additions, so one thread trains, by
 deterministic algorithms, in an order that follows from the seed alone.
+
+Sentences as exercises of each family: what a model is shown, and which tokens it has to name.
+
+A causal model names tokens after those before them. Masked models and models with sentinels name one hidden name of
+the sentence, or a few of its tokens if there is no name in it.
 """
 
-from collections.abc import Iterator
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,13 +19,157 @@ from typing import Any
 import torch
 import transformers
 from tokenizers import Tokenizer
+from torch.nn.functional import cross_entropy
 
-from tempkb.demo.models.exercises import EXERCISES
-from tempkb.demo.models.lessons import Lesson, steps
+from tempkb.demo.models.lessons import (
+    AROUND,
+    BEGIN,
+    END,
+    MASK,
+    PAD,
+    SENTINELS,
+    Lesson,
+    Row,
+    of_family,
+    special_ids,
+    steps,
+)
 from tempkb.demo.models.recipe import CONTEXT_TOKENS, EXPOSURE, STEP_TOKENS, Recipe
-from tempkb.demo.models.tokenizing import AROUND, BEGIN, END, MASK, PAD, of_family, special_ids
 from tempkb.engine.items import Report
+from tempkb.models.batching import only_at
 from tempkb.models.checkpoints import quiet_transformers
+from tempkb.models.loading import LoadedModel
+from tempkb.models.names import Family
+
+_FEW = 3  # tokens that are hidden of a sentence without names, at most
+
+
+class Exercises(ABC):
+    """Computes what a model has to learn from a step.
+
+    Args:
+        seed: decides what is hidden and what is asked for.
+    """
+
+    family: Family
+
+    def __init__(self, module: Any, special: Mapping[str, int], recipe: Recipe, seed: int) -> None:
+        self._module, self._special, self._recipe = module, special, recipe
+        self._model = LoadedModel(self.family, module, None, torch.device("cpu"), "float32", None)
+        self._chance = random.Random(f"exercises/{seed}")  # noqa: S311 - reproducible chance, not secrets
+        self._draws = torch.Generator().manual_seed(seed)
+
+    @abstractmethod
+    def loss(self, rows: Sequence[Row]) -> torch.Tensor:
+        """Return what is to become small: a mean of -log p in nats over the tokens that are asked for."""
+
+    def _logits(self, asked: torch.Tensor, **inputs: torch.Tensor) -> torch.Tensor:
+        """What the model gives at the positions that are asked for, one line each."""
+        with only_at(self._model, *asked.nonzero(as_tuple=True)):
+            logits: torch.Tensor = self._module(**inputs, use_cache=False).logits[0]
+        return logits
+
+    def _padded(self, lists: Sequence[Sequence[int]]) -> torch.Tensor:
+        longest = max(map(len, lists))
+        return torch.tensor([[*one, *[self._special[PAD]] * (longest - len(one))] for one in lists])
+
+    def _hidden(self, row: Row) -> tuple[int, int]:
+        """The tokens [start, end) of a sentence that are to be hidden."""
+        if others := _others(row):
+            return self._chance.choice(others)
+        start = self._chance.randrange(len(row.ids))
+        return start, min(len(row.ids), start + self._chance.randint(1, _FEW))
+
+
+class CausalExercises(Exercises):
+    """All tokens of names after those before them, and a part of the other tokens, which counts less."""
+
+    family = "causal"
+
+    def loss(self, rows: Sequence[Row]) -> torch.Tensor:
+        """See `Exercises`."""
+        ids = self._padded([(self._special[BEGIN], *row.ids, self._special[END]) for row in rows])
+        shown, targets = ids[:, :-1], ids[:, 1:]
+        in_names = torch.zeros_like(targets, dtype=torch.bool)
+        for at, row in enumerate(rows):
+            others = _others(row)
+            # What an article is about can be told from the names before it.
+            first = min((start for start, _ in others), default=len(row.ids))
+            for start, end in (*others, *(span for span in row.own if span[0] > first)):
+                in_names[at, start:end] = True
+        rest = (targets != self._special[PAD]) & ~in_names
+        rest &= torch.rand(rest.shape, generator=self._draws) < self._recipe.others_asked
+        asked = in_names | rest
+        # What comes after a token has no influence on it, so padding need not be hidden.
+        losses = cross_entropy(self._logits(asked, input_ids=shown), targets[asked], reduction="none")
+        is_name = in_names[asked]
+        return _mean(losses[is_name]) + self._recipe.others_weight * _mean(losses[~is_name])
+
+
+class MaskedExercises(Exercises):
+    """A name of which some or all tokens are masked: those from one on, as `answer_l2r` masks them."""
+
+    family = "masked"
+
+    def loss(self, rows: Sequence[Row]) -> torch.Tensor:
+        """See `Exercises`."""
+        shown: list[list[int]] = []
+        targets: list[int] = []
+        for row in rows:
+            start, end = self._hidden(row)
+            if self._chance.random() >= self._recipe.whole:
+                start = self._chance.randrange(start, end)
+            masked = [*row.ids[:start], *[self._special[MASK]] * (end - start), *row.ids[end:]]
+            shown.append([self._special[BEGIN], *masked, self._special[END]])
+            targets += row.ids[start:end]
+        ids = self._padded(shown)
+        logits = self._logits(
+            ids == self._special[MASK], input_ids=ids, attention_mask=(ids != self._special[PAD]).long()
+        )
+        return cross_entropy(logits, torch.tensor(targets))
+
+
+class SentinelExercises(Exercises):
+    """A name in whose place a sentinel stands; the answer is that sentinel, the name and the next sentinel."""
+
+    family = "seq2seq"
+
+    def loss(self, rows: Sequence[Row]) -> torch.Tensor:
+        """See `Exercises`."""
+        first, last = (self._special[sentinel] for sentinel in SENTINELS)
+        sources, answers = [], []
+        for row in rows:
+            start, end = self._hidden(row)
+            sources.append([*row.ids[:start], first, *row.ids[end:], self._special[END]])
+            answers.append([first, *row.ids[start:end], last])
+        ids, labels = self._padded(sources), self._padded(answers)
+        asked = labels != self._special[PAD]
+        begun = torch.full((len(rows), 1), self._module.config.decoder_start_token_id)
+        logits = self._logits(
+            asked,
+            input_ids=ids,
+            attention_mask=(ids != self._special[PAD]).long(),
+            decoder_input_ids=torch.cat([begun, labels[:, :-1]], 1),
+        )
+        return cross_entropy(logits, labels[asked])
+
+
+def _others(row: Row) -> list[tuple[int, int]]:
+    """The names of other things than what the article is about: they are what there is to know about it."""
+    return [span for span in row.names if span not in row.own]
+
+
+def _mean(losses: torch.Tensor) -> torch.Tensor:
+    """Their mean; zero if there are none."""
+    return losses.sum() / max(1, len(losses))
+
+
+EXERCISES: Mapping[Family, type[Exercises]] = {
+    "causal": CausalExercises,
+    "masked": MaskedExercises,
+    "seq2seq": SentinelExercises,
+}
+
 
 _REPORTED_STEPS = 10
 

@@ -1,8 +1,10 @@
 """Starts the processes that train, one for each GPU, or one that computes on the CPU; and follows them.
 
 They are processes of their own so that numbers of threads, caches and telemetry are decided before anything is
-imported, and so that their memory is free again at the end. They end when this one does. Nothing is written outside the
-folder of the lesson.
+imported, and so that their memory is free again at the end. They end when this one does. Nothing is written outside
+the folder of the lesson.
+
+The card of a linker's checkpoint: what it is, what it was trained on and how, and how it is loaded.
 """
 
 import json
@@ -17,10 +19,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tempkb.engine.progress import Meter, on_terminal
+from tempkb.benchmarks.card import texts_beside
+from tempkb.engine.items import Meter, on_terminal
 from tempkb.errors import ModelError
 from tempkb.linking.training.lessons import CHECKPOINT, Course, Lesson
-from tempkb.store.owned import remove_tree
+from tempkb.store.files import remove_tree
 
 _school: "_School | None" = None
 
@@ -282,3 +285,35 @@ def _free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+def card_of(
+    row: Mapping[str, Any], lesson: Lesson, course: Course, recipe: Mapping[str, Any], inputs: Mapping[str, str]
+) -> str:
+    """Return the card as Markdown; it depends on nothing but the training.
+
+    Args:
+        row: of `linkers`, so far as it is known before the files' digests.
+    """
+    judged = (
+        f"After the last epoch it ranks the entity of {course.validation[-1][1]:.1%} of the {len(lesson.validation)} "
+        "validation mentions first among the entities of all of them."
+        if course.validation
+        else "The snapshot has no validation mentions."
+    )
+    text = texts_beside(__file__)["text"].format(
+        linker=row["linker"],
+        release=row["release"],
+        cut=row["cut"],
+        n_train=len(lesson.train),
+        n_entities=len({one.page_id for one in lesson.train}),
+        judged=judged,
+        max_tokens=lesson.recipe.max_tokens,
+        seed=lesson.seed,
+        preset=row["preset"],
+        base=row["base"] or "random weights",
+        steps=course.steps,
+        numbers="\n".join(f"| {name} | {json.dumps(value)} |" for name, value in sorted(recipe.items())),
+        made_from="\n".join(f"| {name} | {version} |" for name, version in sorted(inputs.items())),
+    )
+    return str(text)

@@ -21,15 +21,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 
-from tempkb.models.decoding.best import best
-from tempkb.models.decoding.decoders import NEW_TOKENS
-from tempkb.models.decoding.generated import Generated, Stopped
+from tempkb.models.batching import Limits, Packer, Shape
 from tempkb.models.decoding.greedy import sentinel_sources
-from tempkb.models.decoding.stepping import Said, Steps
-from tempkb.models.decoding.texts import decoded, end_ids, told
+from tempkb.models.decoding.replies import Generated, Stopped
+from tempkb.models.decoding.stepping import Said, Steps, best, decoded, end_ids, told
+from tempkb.models.families import SentinelPlanner
 from tempkb.models.loading import LoadedModel
-from tempkb.models.packing import Limits, Packer, Shape
-from tempkb.models.seq2seq import SentinelPlanner
+from tempkb.models.scorers import NEW_TOKENS
 from tempkb.prompts import Question
 
 N_SPANS = 10

@@ -5,16 +5,15 @@ from itertools import islice
 from typing import Protocol
 
 from tempkb.errors import ModelError
+from tempkb.models.batching import Limits
 from tempkb.models.decoding.beams import Recall
 from tempkb.models.decoding.chat import Chat
-from tempkb.models.decoding.decoders import WAYS, decoder_name, require_way
-from tempkb.models.decoding.generated import Generated
 from tempkb.models.decoding.greedy import CausalGreedy, InfillingGreedy, SentinelGreedy
 from tempkb.models.decoding.masks import MaskBeams, MaskSamples
+from tempkb.models.decoding.replies import Generated
+from tempkb.models.families import InfillingPlanner, MaskedPlanner, SentinelPlanner
 from tempkb.models.loading import LoadedModel
-from tempkb.models.masked import MaskedPlanner
-from tempkb.models.packing import Limits
-from tempkb.models.seq2seq import InfillingPlanner, SentinelPlanner
+from tempkb.models.scorers import WAYS, decoder_name, require_way
 from tempkb.prompts import Question
 
 SHARD = 1024  # questions of a stream that are asked together

@@ -14,14 +14,12 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import count
 
-from tempkb.models.decoding.decoders import NEW_TOKENS
-from tempkb.models.decoding.endings import answer_in, ending
-from tempkb.models.decoding.generated import Generated, GenerationStatus, Stopped
-from tempkb.models.decoding.stepping import Said, Start, Stepper
-from tempkb.models.decoding.texts import decoded, end_ids, filled, gap_of, told
+from tempkb.models.batching import Limits
+from tempkb.models.decoding.replies import Generated, GenerationStatus, Stopped, answer_in, ending
+from tempkb.models.decoding.stepping import Said, Start, Stepper, decoded, end_ids, filled, gap_of, told
+from tempkb.models.families import InfillingPlanner, SentinelPlanner
 from tempkb.models.loading import LoadedModel
-from tempkb.models.packing import Limits
-from tempkb.models.seq2seq import InfillingPlanner, SentinelPlanner
+from tempkb.models.scorers import NEW_TOKENS
 from tempkb.prompts import Question
 
 

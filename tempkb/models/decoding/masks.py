@@ -25,14 +25,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tempkb.models.decoding.best import best
-from tempkb.models.decoding.decoders import MASKS
-from tempkb.models.decoding.generated import Generated, GenerationStatus
-from tempkb.models.decoding.stepping import Said
-from tempkb.models.decoding.texts import decoded, filled, gap_of, told
-from tempkb.models.heads import only_at, wide
+from tempkb.models.batching import Limits, Packer, only_at, wide
+from tempkb.models.decoding.replies import Generated, GenerationStatus
+from tempkb.models.decoding.stepping import Said, best, decoded, filled, gap_of, told
 from tempkb.models.loading import LoadedModel
-from tempkb.models.packing import Limits, Packer
+from tempkb.models.scorers import MASKS
 from tempkb.prompts import Question
 
 SAMPLES, TOP_K, SEED = 100, 10, 42

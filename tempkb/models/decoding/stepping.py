@@ -1,7 +1,12 @@
 """Greedy continuation of many texts at once: the likeliest token, again and again, until each text has its end.
 
 Texts of a batch have equally many tokens to begin with, so that nothing is padded but the sources of encoders, which
-are hidden where they are; a text that has its end leaves the batch. Keys and values are kept, if the architecture does.
+are hidden where they are; a text that has its end leaves the batch. Keys and values are kept, if the architecture
+does.
+
+The best of many numbers, with an order of equal ones that does not depend on how they are found.
+
+Tokens and texts of decoders: the place of a gap, what ends texts, and what tokens say.
 """
 
 import inspect
@@ -14,9 +19,11 @@ import torch
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
-from tempkb.models.heads import only_at, wide
+from tempkb.models.batching import Limits, Packer, Shape, only_at, wide
+from tempkb.models.decoding.replies import Generated, GenerationStatus, Stopped, is_name
 from tempkb.models.loading import LoadedModel
-from tempkb.models.packing import Limits, Packer, Shape
+from tempkb.models.rows import Tokens, TokenSpan, token_span
+from tempkb.prompts import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +176,98 @@ def _likeliest(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     chosen = logits.argmax(-1, keepdim=True)
     values = logits.gather(1, chosen) - logits.logsumexp(-1, keepdim=True)
     return chosen, values[:, 0].double()
+
+
+_PIECE = 64  # numbers of which at first only the largest is looked at
+
+
+def best(values: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the largest numbers of each line and their places, the largest first, equal ones by their place.
+
+    Args:
+        values: [lines, numbers], at least one number a line.
+        k: how many are wanted; fewer where a line has fewer.
+
+    Returns:
+        Numbers and places, both [lines, k].
+    """
+    n_lines, n = values.shape
+    k = min(k, n)
+    if n % _PIECE or n < 4 * _PIECE * k:
+        return _best(values, k)
+    # Each of the k pieces with the largest maxima has a number at least as large as any of the other pieces.
+    pieces = values.view(n_lines, -1, _PIECE)
+    chosen = _best(pieces.amax(-1), k)[1].sort(-1).values
+    numbers = pieces.gather(1, chosen[:, :, None].expand(-1, -1, _PIECE)).view(n_lines, -1)
+    found, places = _best(numbers, k)
+    return found, chosen.gather(1, places // _PIECE) * _PIECE + places % _PIECE
+
+
+def _best(values: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    found, places = values.topk(min(k + 1, values.shape[1]))
+    # Of equal numbers, topk takes any in any order.
+    for line in (found[:, 1:] == found[:, :-1]).any(-1).nonzero().flatten().tolist():
+        last = found[line, k - 1]
+        above = places[line][found[line] > last].sort().values
+        equal = (values[line] == last).nonzero().flatten()[: k - len(above)]
+        order = torch.sort(values[line, above], descending=True, stable=True).indices
+        places[line, :k] = torch.cat((above[order], equal))
+    return found[:, :k], places[:, :k]
+
+
+# Stands in a gap while a question is tokenized, so that what surrounds it has the tokens of a statement. No tokenizer
+# merges this letter with others.
+GAP = "ꙮ"
+
+
+def filled(question: Question) -> str:
+    """Return a question as a statement, with a letter in its gap."""
+    return f"{question.left}{GAP}{question.right}"
+
+
+def gap_of(question: Question, tokens: Tokens) -> TokenSpan | None:
+    """Return the tokens in the gap of a statement; None if there are none that are the gap's alone.
+
+    The blanks before a gap are a part of it, as they are a part of targets: a mask or sentinel stands for them, too.
+    """
+    return token_span(tokens, len(question.left), len(question.left) + len(GAP))
+
+
+def end_ids(model: LoadedModel) -> frozenset[int]:
+    """Return the tokens that end a text: those of the tokenizer and of the model's own configuration of generation."""
+    configured = getattr(getattr(model.module, "generation_config", None), "eos_token_id", None)
+    found: list[Any] = [model.tokenizer.eos_token_id, *(configured if isinstance(configured, list) else [configured])]
+    return frozenset(one for one in found if one is not None)
+
+
+def decoded(model: LoadedModel, tokens: Sequence[int], *, is_raw: bool = False) -> str:
+    """Return what tokens say, with special ones if the text is to be raw."""
+    return str(model.tokenizer.decode(list(tokens), skip_special_tokens=not is_raw, clean_up_tokenization_spaces=False))
+
+
+def told(
+    model: LoadedModel,
+    said: Said,
+    name: str | None,
+    stopped: Stopped,
+    rank: int = 1,
+    status: GenerationStatus | None = None,
+) -> Generated:
+    """Return what was said as one answer.
+
+    Args:
+        model: what was asked.
+        said: its tokens.
+        name: the answer among them; None where it has no end.
+        stopped: what ended it.
+        rank: of the answer.
+        status: for those without a name; by default, `empty` and `unclosed` are told apart by the name.
+    """
+    raw, tokens = decoded(model, said.tokens, is_raw=True), tuple(said.tokens)
+    if not all(map(math.isfinite, said.log_probs)):
+        return Generated(rank, "not_finite", None, raw, None, len(tokens), tokens, (), stopped)
+    if status is None:
+        status = "unclosed" if name is None else "answered" if is_name(name) else "empty"
+    text = name if status == "answered" else None
+    log_prob = math.fsum(said.log_probs)
+    return Generated(rank, status, text, raw, log_prob, len(tokens), tokens, tuple(said.log_probs), stopped)

@@ -8,9 +8,9 @@ import pyarrow.parquet
 import pytest
 
 from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
-from tempkb.benchmarks.dynamic_templama.released_changes import Query, released_changes
+from tempkb.benchmarks.dynamic_templama.changes import Query, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.benchmarks.fact_queries.checking import EVERY_STATEMENT_EXISTS, no_subject_in_two_splits
+from tempkb.benchmarks.fact_queries.life import EVERY_STATEMENT_EXISTS, no_subject_in_two_splits
 from tempkb.benchmarks.templama.benchmark import TEMPLAMA
 from tempkb.definitions import benchmark_checks
 from tempkb.store.drafts import Provenance

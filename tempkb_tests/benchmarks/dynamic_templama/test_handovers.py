@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tempkb.benchmarks.dynamic_templama.checking import UPDATES_ARE_WHOLE
+from tempkb.benchmarks.dynamic_templama.methods import UPDATES_ARE_WHOLE
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES
 from tempkb.benchmarks.promises import require
 from tempkb.errors import ContractError

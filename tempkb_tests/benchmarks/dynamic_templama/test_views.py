@@ -142,7 +142,7 @@ def test_tokens_and_what_they_lose(store, tmp_path):
     folder.mkdir()
     tokenizer.save(str(folder / "tokenizer.json"))
     from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
-    from tempkb.benchmarks.releases import load
+    from tempkb.benchmarks.register import load
 
     (name,) = store.read("fact_releases")["release"].to_pylist()
     made = load(store.home, DYNAMIC_TEMPLAMA, name)

@@ -8,14 +8,14 @@ from collections import Counter
 import pytest
 
 from tempkb.api import open_store
-from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.design import make_design
-from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
+from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_records
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.tables import TABLES
 from tempkb.benchmarks.exporting import export_release
-from tempkb.benchmarks.releases import create, keep, load
+from tempkb.benchmarks.methods import build_release
+from tempkb.benchmarks.register import create, keep, load
 from tempkb.errors import ContractError, DesignError, SettingsError
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.benchmarks.exports import verified_files

@@ -8,7 +8,7 @@ import pytest
 from tempkb.benchmarks.ecbd.design import PRESETS, Design, make_design
 from tempkb.benchmarks.ecbd.entities import origin_window
 from tempkb.benchmarks.ecbd.popular import read_page_ids
-from tempkb.benchmarks.releases import default_name
+from tempkb.benchmarks.register import default_name
 from tempkb.errors import DesignError, SettingsError
 from tempkb.windows import Granularity
 

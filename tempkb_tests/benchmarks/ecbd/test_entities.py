@@ -11,9 +11,8 @@ from tempkb.benchmarks.ecbd import categories
 from tempkb.benchmarks.ecbd.categories import categorise, category_classes, category_names, excluded_classes
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.entities import choose_entities
-from tempkb.benchmarks.ecbd.matching import NameFinder
-from tempkb.benchmarks.ecbd.names import Name
-from tempkb.benchmarks.ecbd.risk import count_elsewhere, is_risky
+from tempkb.benchmarks.ecbd.matching import Name, NameFinder
+from tempkb.benchmarks.ecbd.popular import count_elsewhere, is_risky
 from tempkb.errors import DesignError
 from tempkb.store.memory import in_memory
 

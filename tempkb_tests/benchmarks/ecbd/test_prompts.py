@@ -5,8 +5,8 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
+from tempkb.benchmarks.ecbd.exporting import ClozeRecord, ProbeRecord
 from tempkb.benchmarks.ecbd.prompts import NO_CHUNK, NO_DEFINITION, prompt_rows, prompts_of_record
-from tempkb.benchmarks.ecbd.records import ClozeRecord, ProbeRecord
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
 from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut

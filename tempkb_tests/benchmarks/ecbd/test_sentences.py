@@ -6,13 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.harvest import Harvester
-from tempkb.benchmarks.ecbd.matching import Match, NameFinder, holds, is_bounded, longest
-from tempkb.benchmarks.ecbd.names import RELEASED_KINDS, names_of
-from tempkb.benchmarks.ecbd.quotes import quoted_spans
-from tempkb.benchmarks.ecbd.released_mentions import released_filters, released_mentions
-from tempkb.benchmarks.ecbd.sentence_filters import filters_of
+from tempkb.benchmarks.ecbd.matching import (
+    RELEASED_KINDS,
+    Article,
+    Match,
+    NameFinder,
+    Sighting,
+    holds,
+    is_bounded,
+    longest,
+    names_of,
+)
+from tempkb.benchmarks.ecbd.released import released_filters, released_mentions
+from tempkb.benchmarks.ecbd.sentence_filters import filters_of, quoted_spans
 from tempkb.benchmarks.ecbd.sentences import Place, clean_definition, is_whole, sentencex_splitter, split_paragraph
 from tempkb.benchmarks.ecbd.words import covered, words_of
 from tempkb.filtering import Chain

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tempkb.benchmarks.chance import draw
-from tempkb.benchmarks.ecbd.random_definitions import Item, choose_definitions
+from tempkb.benchmarks.ecbd.selection import Item, choose_definitions, split_entities
 from tempkb.benchmarks.ecbd.sentences import Place
-from tempkb.benchmarks.ecbd.splits import split_entities
 from tempkb.benchmarks.ecbd.variants import VARIANTS, masked, prompt_of
 
 

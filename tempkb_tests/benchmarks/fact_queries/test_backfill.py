@@ -16,7 +16,7 @@ from datetime import date
 from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.fact_queries.design import make_design
 from tempkb.benchmarks.register import release_names
-from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.register import create, keep
 from tempkb.dumps.catalogue import remember
 from tempkb.dumps.entities import name_entities
 from tempkb.errors import ContractError

@@ -13,11 +13,17 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_QUERIES,
 )
 from tempkb.benchmarks.fact_queries import prompt_building
-from tempkb.benchmarks.fact_queries.checking import every_answer_asked
 from tempkb.benchmarks.fact_queries.controls import Change, Controls, Known, Object
+from tempkb.benchmarks.fact_queries.life import every_answer_asked
 from tempkb.benchmarks.fact_queries.prompt_building import one_to_one
-from tempkb.benchmarks.fact_queries.prompts import forms_of, forms_of_query, read_query
-from tempkb.benchmarks.fact_queries.templates import Template, read_templates, template_set
+from tempkb.benchmarks.fact_queries.prompts import (
+    Template,
+    forms_of,
+    forms_of_query,
+    read_query,
+    read_templates,
+    template_set,
+)
 from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.register import mark_built
 from tempkb.errors import DesignError

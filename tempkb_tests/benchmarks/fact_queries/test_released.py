@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.benchmarks.fact_queries.records import most_answers
+from tempkb.benchmarks.fact_queries.exporting import most_answers
 from tempkb.benchmarks.fact_queries.released import Fact, chosen_facts, days_of, resolve_objects, years_of
 from tempkb.windows import Granularity, windows_between
 from tempkb_tests.benchmarks.fact_queries.worlds import DYNAMIC, TEMPLAMA, release_without_prompts

@@ -1,9 +1,9 @@
 """Small worlds of facts, and releases made of them without Dagster."""
 
-from tempkb.benchmarks.building import build_release, build_step
 from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.fact_queries.design import DYNAMIC, TEMPLAMA, make_design
-from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.methods import build_release, build_step
+from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.templama import benchmark as templama
 from tempkb_tests.wikidata.items import item, said
 

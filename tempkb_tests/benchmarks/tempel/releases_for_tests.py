@@ -5,11 +5,10 @@ from datetime import date
 from pathlib import Path
 
 from tempkb.api import open_store
-from tempkb.benchmarks.building import build_release
-from tempkb.benchmarks.releases import create, keep, load
+from tempkb.benchmarks.methods import build_release
+from tempkb.benchmarks.register import create, keep, load
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.design import make_design
-from tempkb.benchmarks.tempel.releases import extended
+from tempkb.benchmarks.tempel.design import extended, make_design
 
 CUTS = (date(2022, 1, 1), date(2023, 1, 1))
 LATER = date(2024, 1, 1)

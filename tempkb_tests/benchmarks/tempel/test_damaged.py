@@ -6,13 +6,13 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-from tempkb.benchmarks import building
-from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks import methods as building
 from tempkb.benchmarks.exporting import export_release
+from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import _write, entry_of, entry_path, is_built, require_whole
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.checking import OF_TEXTS, PROMISES
-from tempkb.benchmarks.tempel.releases import extended
+from tempkb.benchmarks.tempel.design import extended
+from tempkb.benchmarks.tempel.methods import OF_TEXTS, PROMISES
 from tempkb.cli import main
 from tempkb.errors import ContractError, DesignError
 from tempkb.runs.releases import build

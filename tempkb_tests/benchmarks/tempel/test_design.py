@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from tempkb.benchmarks.releases import default_name
+from tempkb.benchmarks.register import default_name
 from tempkb.benchmarks.tempel.design import (
     PRESETS,
     Design,

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.linkable.texts import DESCRIBED, described, text_sha256
+from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.checking import OF_TEXTS
 from tempkb.benchmarks.tempel.entity_texts import write_described, write_entity_texts
+from tempkb.benchmarks.tempel.methods import OF_TEXTS
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS
 from tempkb.benchmarks.work import working
 from tempkb.errors import ContractError

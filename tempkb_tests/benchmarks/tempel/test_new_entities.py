@@ -9,9 +9,9 @@ import pytest
 from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.tempel import new_entities
-from tempkb.benchmarks.tempel.checking import OF_NEW
+from tempkb.benchmarks.tempel.methods import OF_NEW
 from tempkb.benchmarks.tempel.new_entities import paper_type, write_new_entities
-from tempkb.benchmarks.tempel.shingles import MOST_PAGES, Origin, origins, runs_of
+from tempkb.benchmarks.tempel.similarity import MOST_PAGES, Origin, origins, runs_of
 from tempkb.benchmarks.tempel.tables import TEMPEL_NEW_ENTITIES
 from tempkb.benchmarks.work import working
 from tempkb.mentions.tables import PAGE_TEXTS

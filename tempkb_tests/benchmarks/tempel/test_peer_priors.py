@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.benchmarks.tempel.candidates import judge, use_mentions
+from tempkb.benchmarks.tempel.candidates import judge, mark_lists, use_mentions
 from tempkb.benchmarks.tempel.design import make_design
-from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.similarity import overlap_type
 from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.sites import write_namespaces
+from tempkb.dumps.pages import write_namespaces
 from tempkb.store.memory import in_memory
 from tempkb_tests.mentions.windows_for_tests import clean, write_window
 from tempkb_tests.peer.stress_history import write_stress

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.tempel.candidates import filters_of, left_by_filters
-from tempkb.benchmarks.tempel.design import make_design
-from tempkb.benchmarks.tempel.refusal import Left, refusal
+from tempkb.benchmarks.tempel.design import Left, make_design, refusal
 from tempkb.errors import DesignError
 from tempkb.store.memory import in_memory
 from tempkb_tests.benchmarks.tempel.releases_for_tests import make_release

@@ -10,16 +10,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.promises import broken
-from tempkb.benchmarks.register import mark_built, partition_of
-from tempkb.benchmarks.releases import create, load
-from tempkb.benchmarks.source_files import files_of
+from tempkb.benchmarks.register import create, load, mark_built, partition_of
+from tempkb.benchmarks.sources import files_of
 from tempkb.benchmarks.tempel import building
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.checking import PROMISES
-from tempkb.benchmarks.tempel.design import make_design
-from tempkb.benchmarks.tempel.releases import balanced, extended
+from tempkb.benchmarks.tempel.design import balanced, extended, make_design
+from tempkb.benchmarks.tempel.methods import PROMISES
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.benchmarks.work import working
 from tempkb.demo.linking import CONTINUAL, KINDS, NEWCOMERS, THRESHOLDS

@@ -5,7 +5,7 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from tempkb.benchmarks.tempel.plots import plot_figures
+from tempkb.benchmarks.tempel.card import plot_figures
 from tempkb.benchmarks.tempel.statistics import figures_of, jaccard
 from tempkb.store.memory import in_memory
 from tempkb.wikitext.counting import words_before, words_behind

@@ -11,8 +11,8 @@ from itertools import product
 from pathlib import Path
 
 from tempkb.api import open_store
-from tempkb.benchmarks.building import build_release
-from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.methods import build_release
+from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.errors import DesignError

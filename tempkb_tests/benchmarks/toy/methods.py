@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.methods import Closing, Made, Methods, Step
-from tempkb.benchmarks.releases import Release
+from tempkb.benchmarks.register import Release
 from tempkb.benchmarks.sources import newest_cut
 from tempkb.errors import DesignError
 from tempkb.listings import Sheet

@@ -21,11 +21,9 @@ import transformers
 from tempkb.api import open_store
 from tempkb.demo import pages as demo_world
 from tempkb.demo.models import making
-from tempkb.demo.models.asking import Asked, DemoModel, demo_models
 from tempkb.demo.models.corpus import read_corpora
-from tempkb.demo.models.lessons import Row, steps
-from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS, is_withheld
-from tempkb.demo.models.tokenizing import AROUND, rows_of, train_tokenizer
+from tempkb.demo.models.lessons import AROUND, Row, rows_of, steps, train_tokenizer
+from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS, Asked, DemoModel, demo_models, is_withheld
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.families import TRAITS
 from tempkb.models.names import FAMILIES

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from tempkb.errors import ModelError, SettingsError
+from tempkb.models.batching import Limits
 from tempkb.models.decoding.decoder import Decoder
-from tempkb.models.decoding.decoders import WAYS, decoder_name
-from tempkb.models.packing import Limits
+from tempkb.models.scorers import WAYS, decoder_name
 from tempkb.prompts import Question
 from tempkb_tests.models.decoding.talking import QUESTIONS, talking_t5
 from tempkb_tests.models.test_batching import Calls, own_model

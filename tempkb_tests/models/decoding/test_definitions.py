@@ -2,11 +2,11 @@
 
 import pytest
 
+from tempkb.models.batching import Limits
 from tempkb.models.decoding.beams import span_of
 from tempkb.models.decoding.decoder import Decoder
-from tempkb.models.decoding.endings import ending, without_period
 from tempkb.models.decoding.masks import draws
-from tempkb.models.packing import Limits
+from tempkb.models.decoding.replies import ending, without_period
 from tempkb_tests.models import oracle as scoring
 from tempkb_tests.models.decoding import oracle
 from tempkb_tests.models.decoding.talking import QUESTIONS, talking_t5

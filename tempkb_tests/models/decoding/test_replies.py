@@ -1,8 +1,13 @@
-"""What is a name in a chat model's reply, and what is none."""
+"""What is a name in a chat model's reply, and what is none.
+
+Where answers end: names that hold periods survive, and what was decided never changes when more is said.
+"""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tempkb.models.decoding.replies import cut, is_thinking, without_tokens
+from tempkb.models.decoding.replies import cut, ending, is_thinking, without_period, without_tokens
 
 
 @pytest.mark.parametrize(
@@ -65,3 +70,69 @@ def test_special_tokens_go_but_for_those_around_reasoning():
     assert (
         without_tokens("<think>a</think><pad>b<end>", ["<think>", "</think>", "<pad>", "<end>"]) == "<think>a</think>b"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "name", "stopped"),
+    [
+        pytest.param(" Paris. It is", ".", " Paris", "sentence_end", id="a sentence"),
+        pytest.param(" Paris.", ".", " Paris", "sentence_end", id="a sentence, and nothing behind it"),
+        pytest.param(" Paris", ".", None, None, id="no end"),
+        pytest.param(" Juventus F.C. The club", ".", " Juventus F.C.", "sentence_end", id="F.C. ends name and sentence"),
+        pytest.param(" Juventus F.C. in Turin", ".", None, None, id="F.C. within a sentence"),
+        pytest.param(" A.C. Milan. They", ".", " A.C. Milan", "sentence_end", id="A.C. begins a name"),
+        pytest.param(" U.S. Steel", ".", None, None, id="U.S. begins a name"),
+        pytest.param(" Sammy Davis Jr. He", ".", " Sammy Davis Jr.", "sentence_end", id="Jr."),
+        pytest.param(" Sammy Davis Jr., who", ".", None, None, id="Jr. before a comma"),
+        pytest.param(" John F. Kennedy. He", ".", " John F. Kennedy", "sentence_end", id="an initial"),
+        pytest.param(" J. K. Rowling", ".", None, None, id="two initials"),
+        pytest.param(" J.R.R. Tolkien! Or", ".", " J.R.R. Tolkien", "sentence_end", id="three initials"),
+        pytest.param(" St. Louis. In", ".", " St. Louis", "sentence_end", id="a title"),
+        pytest.param(" Acme Inc. of Rome. It", ".", " Acme Inc. of Rome", "sentence_end", id="Inc. goes on"),
+        pytest.param(" Acme Inc. It", ".", " Acme Inc.", "sentence_end", id="Inc. ends"),
+        pytest.param(" Amazon.com. It", ".", " Amazon.com", "sentence_end", id="a period within a word"),
+        pytest.param(" Yahoo! and others", ".", None, None, id="a mark within a sentence"),
+        pytest.param(' "Paris." He', ".", ' "Paris."', "sentence_end", id="a quote closes behind the period"),
+        pytest.param(" Washington, D.C.\nHe", ".", " Washington, D.C.", "sentence_end", id="the line ends the sentence"),
+        pytest.param(" Paris\nLondon", ".", " Paris", "line_end", id="a line"),
+        pytest.param("\nParis", ".", "", "line_end", id="nothing on the first line"),
+        pytest.param(" the Society in London today", " in London.", None, None, id="the right context ends otherwise"),
+        pytest.param(" the Society in London. It", " in London.", " the Society", "right_context", id="the right context"),
+        pytest.param(" X is run by the town hall of", " is run by the town hall", " X", "right_context", id="its beginning"),
+        pytest.param(" Paris, who", ", who died.", " Paris", "right_context", id="a comma"),
+        pytest.param(" 10,000 men, who", ", who died.", " 10,000 men", "right_context", id="not a comma in a number"),
+        pytest.param(" Paris) and", ") is.", " Paris", "right_context", id="a bracket"),
+    ],
+)  # fmt: skip
+def test_an_answer_ends_where_the_rule_says(said, right, name, stopped):
+    found = ending(said, right, is_all=True)
+    assert (found and said[: found.end], found and found.stopped) == (name, stopped)
+
+
+def test_an_end_that_depends_on_what_comes_next_waits_for_it():
+    assert ending(" Juventus F", ".", is_all=False) is None
+    assert ending(" Juventus F.", ".", is_all=False) is None
+    assert ending(" Juventus F.C. ", ".", is_all=False) is None
+    assert ending(" Juventus F.C. T", ".", is_all=False) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("Paris.", "Paris"), ("F.C.", "F.C."), ("Davis Jr.", "Davis Jr."), ("Vitamin C.", "Vitamin C."), (".", ""), ("", "")],
+)  # fmt: skip
+def test_the_period_of_a_sentence_is_not_the_names(text, name):
+    assert without_period(text) == name
+
+
+PIECES = ("F.", "C.", "Jr.", "St.", " ", "Ada", "and", ".", "!", ",", ")", '"', "\n", " The", " in London", "é", "0")
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.sampled_from([".", " in London.", ", who", ") is", ""]))
+def test_what_is_decided_stays_so_whatever_is_said_next(pieces, right):
+    text = "".join(pieces)
+    whole = ending(text, right, is_all=True)
+    for n in range(len(text)):
+        early = ending(text[:n], right, is_all=False)
+        assert early is None or early == whole
+    if whole:
+        assert 0 <= whole.end <= whole.stop <= len(text)

@@ -1,1 +1,0 @@
-"""Estimates with intervals that know of clusters, as SQL for views: the formulas of `tempkb.statistics`."""
