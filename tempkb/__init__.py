@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tempkb.api import read as read
+    from tempkb.platform.api import read as read
 
 __all__ = ["__version__", "read"]
 
@@ -19,7 +19,7 @@ __all__ = ["__version__", "read"]
 def __getattr__(name: str) -> Any:
     """Import `read` on first use, so that workers which never read do not pay for it."""
     if name == "read":
-        from tempkb.api import read
+        from tempkb.platform.api import read
 
         return read
     raise AttributeError(f"module 'tempkb' has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """Runs `tempkb`, a module or a script for tests: each time in a process of its own, with its own environment and folder.
 
 The process is forked from one that has imported all libraries already, which takes
-longer than most commands do. What depends on the settings of a home (`tempkb.definitions`)
+longer than most commands do. What depends on the settings of a home (`tempkb.platform.definitions`)
 is imported by each command itself. All workers of a run of the tests share that one process.
 
     python -m tempkb_tests.commands SOCKET PID
@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 from unittest import mock
 
-from tempkb.store.locks import locked
+from tempkb.core.locks import locked
 
 # The run of the tests: its workers are children of one process.
 _RUN = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
@@ -37,7 +37,7 @@ _RUN = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
 # A process of a gigabyte is forked, and its child ended, in half the time if its memory is in large pages.
 _LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "PYTHONMALLOC": "malloc"}
 # Modules that read the settings of a home when they are imported.
-_LATE = ("tempkb.definitions",)
+_LATE = ("tempkb.platform.definitions",)
 # What builds and releases import when they come to need it, beside the modules of tempkb.
 _LIBRARIES = (
     "_strptime",
@@ -63,7 +63,7 @@ _LIBRARIES = (
 )
 
 
-def run_command(arguments, environment, cwd=None, module="tempkb.cli", script=None, tree=None):
+def run_command(arguments, environment, cwd=None, module="tempkb.commands.cli", script=None, tree=None):
     """Run the command and return what it printed and how it ended, as `subprocess.run` does.
 
     Args:
@@ -92,7 +92,7 @@ def run_command(arguments, environment, cwd=None, module="tempkb.cli", script=No
 
 def run_alone(arguments, environment, cwd):
     """Run the command as `run_command` does, but in a process that imports everything by itself."""
-    command = [sys.executable, "-m", "tempkb.cli", *arguments]
+    command = [sys.executable, "-m", "tempkb.commands.cli", *arguments]
     return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, check=False)
 
 
@@ -186,7 +186,7 @@ def _become(order):
 
 def _run(module, script):
     """Run a script or a module and end the process, as a command of tempkb ends."""
-    if module == "tempkb.cli" and not script:
+    if module == "tempkb.commands.cli" and not script:
         importlib.import_module(module).run()
     code = 1
     try:
@@ -247,7 +247,7 @@ if __name__ == "__main__":
     try:
         path.parent.mkdir()
         import_libraries(path.parent)
-        from tempkb.screens.failure import leave
+        from tempkb.commands.screens.failure import leave
 
         _leave_alone()
         with socket.socket(socket.AF_UNIX) as listener:

@@ -10,9 +10,9 @@ import hypothesis
 import pytest
 
 import tempkb
+from tempkb.core.locks import locked
+from tempkb.core.settings import load_home
 from tempkb.demo.world import make_world
-from tempkb.settings import load_home
-from tempkb.store.locks import locked
 from tempkb_tests.commands import run_alone, run_command
 
 # How long an example takes says nothing where several programs share the processors.

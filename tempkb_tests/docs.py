@@ -14,11 +14,11 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.ecbd.design import Design as Cloze
 from tempkb.benchmarks.fact_queries.design import Design as Facts
 from tempkb.benchmarks.tempel.design import Design as Linking
-from tempkb.options import options_of
-from tempkb.record import IDENTITY, OF_WIKIDATA
-from tempkb.room import Room
-from tempkb.rooms import ROOMS, TABLES
-from tempkb.settings import Settings, load_home
+from tempkb.core.options import options_of
+from tempkb.core.record import IDENTITY, OF_WIKIDATA
+from tempkb.core.settings import Settings, load_home
+from tempkb.engine.room import Room
+from tempkb.platform.rooms import ROOMS, TABLES
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
 ROOT = Path(__file__).parents[1]
@@ -168,7 +168,7 @@ _MADE: dict[str, Any] = {}
 
 def _definitions() -> Any:
     if not _MADE:
-        from tempkb.definitions import build_definitions
+        from tempkb.platform.definitions import build_definitions
 
         _MADE["definitions"] = build_definitions(_bare_home())
     return _MADE["definitions"]

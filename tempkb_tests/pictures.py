@@ -5,8 +5,8 @@ TEMPKB_HOME=data/demo python -m tempkb_tests.pictures
 
 from pathlib import Path
 
-from tempkb.api import open_store
-from tempkb.pictures import as_png
+from tempkb.core.pictures import as_png
+from tempkb.platform.api import open_store
 from tempkb.results.plots import windows_figure
 from tempkb.results.reading import read_levels_by_window
 

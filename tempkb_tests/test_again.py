@@ -1,9 +1,9 @@
 """What is said of linkers and models whose files of what people said are gone; see `test_models.py` for models."""
 
-from tempkb.again import odd_said
-from tempkb.api import open_store
-from tempkb.linking.known import known_linkers
-from tempkb.linking.tables import LINKERS
+from tempkb.models.again import odd_said
+from tempkb.models.linking.known import known_linkers
+from tempkb.models.linking.tables import LINKERS
+from tempkb.platform.api import open_store
 from tempkb.store.said import change_said
 
 ROW = dict.fromkeys(LINKERS.column_names())

@@ -3,8 +3,8 @@
 import pytest
 
 import tempkb
-from tempkb.api import open_store
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
+from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
 from tempkb_tests.wikidata.items import item, read_home, said
 

@@ -10,15 +10,15 @@ from datetime import UTC, date, datetime
 import dagster as dg
 import pytest
 
-from tempkb.dumps import download as fetching
-from tempkb.dumps.http import Manners
-from tempkb.engine.assets import CHAINED
+from tempkb.core.errors import SettingsError, SourceError
+from tempkb.core.locks import at_work, name_of_run
+from tempkb.core.settings import load_home
+from tempkb.core.windows import Granularity, windows_until
 from tempkb.engine.tasks import works_on
-from tempkb.errors import SettingsError, SourceError
-from tempkb.settings import load_home
-from tempkb.store.locks import at_work, name_of_run
+from tempkb.platform.assets import CHAINED
 from tempkb.store.tables import Family
-from tempkb.windows import Granularity, windows_until
+from tempkb.wiki.dumps import download as fetching
+from tempkb.wiki.dumps.http import Manners
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
 
@@ -30,7 +30,7 @@ SERVED = {"contact": "me@example.org", "wiki": "demowiki"}
 @pytest.fixture
 def automation(monkeypatch):
     """The module, with its clock set to a day after the demo's first dump."""
-    from tempkb import automation
+    from tempkb.platform import automation
 
     monkeypatch.setattr(automation, "now", lambda: IN_2024)
     return automation
@@ -77,7 +77,7 @@ def register(home):
 
 
 def open_store():
-    from tempkb.api import open_store
+    from tempkb.platform.api import open_store
 
     return open_store()
 
@@ -252,8 +252,8 @@ def test_of_a_killed_run_the_hook_hears_how_it_ended(automation, instance, event
 def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
     home_folder, demo_dumps, monkeypatch, configure, automation, instance
 ):
-    from tempkb.definitions import assets_of
-    from tempkb.dumps.tables import ROOM
+    from tempkb.platform.definitions import assets_of
+    from tempkb.wiki.dumps.tables import ROOM
 
     with serving() as server:
         for path in (demo_dumps / "dumps").rglob("*"):
@@ -284,8 +284,8 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
 def test_a_dump_that_vanishes_before_its_run_is_told_and_turns_nothing_red(
     home_folder, configure, automation, instance
 ):
-    from tempkb.definitions import assets_of
-    from tempkb.dumps.tables import ROOM
+    from tempkb.platform.definitions import assets_of
+    from tempkb.wiki.dumps.tables import ROOM
 
     with serving() as server:
         files = {"pages-meta-history.xml.bz2": b"x", "page.sql.gz": b"x", "page_props.sql.gz": b"x"}
@@ -441,7 +441,7 @@ def test_while_a_command_works_nothing_is_asked_for_that_would_wait_for_it(regis
 @pytest.mark.slow
 def test_what_was_put_there_by_hand_is_taken_by_nobody_but_a_person(arrived, automation, instance):
     """An older dump without its publisher's list would serve the windows first, were it told of."""
-    from tempkb.revisions.making import plan_windows
+    from tempkb.wiki.revisions.making import plan_windows
 
     home, _ = arrived
     told = home / "dumps/demowiki/20240101"
@@ -463,7 +463,7 @@ def test_what_was_put_there_by_hand_is_taken_by_nobody_but_a_person(arrived, aut
 
 
 def test_a_new_cleaner_asks_for_mentions_but_for_no_dump(demo_home, home_folder, monkeypatch, automation, instance):
-    from tempkb.mentions import steps
+    from tempkb.wiki.mentions import steps
 
     shutil.copytree(demo_home, home_folder, ignore=shutil.ignore_patterns("dumps"))
     monkeypatch.setattr(steps, "CLEANER_VERSION", steps.CLEANER_VERSION + 1)
@@ -544,7 +544,7 @@ SENSORS = (
 
 def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypatch):
     """Two homes in one process: other windows, another clock, and sensors that run unasked or look at a server."""
-    from tempkb.definitions import build_definitions
+    from tempkb.platform.definitions import build_definitions
 
     def built(folder, said):
         (tmp_path / folder).mkdir()
@@ -578,7 +578,7 @@ def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypa
 
 def test_settings_that_do_not_fit_the_home_are_one_sentence_of_each_tick(home_folder, instance):
     """They were changed while the daemon runs: no run is asked for until they fit again, and no trace is printed."""
-    from tempkb.definitions import build_definitions
+    from tempkb.platform.definitions import build_definitions
 
     load_home().claim("testwiki")
     defs = build_definitions(load_home())

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 import tempkb
-from tempkb.cli import main
-from tempkb.errors import SettingsError
+from tempkb.commands.cli import main
+from tempkb.core.errors import SettingsError
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.store.ageing import let_a_day_go_by

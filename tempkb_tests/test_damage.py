@@ -15,25 +15,25 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-import tempkb.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
-from tempkb.api import open_store
+import tempkb.platform.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
 from tempkb.benchmarks.register import mark_built
-from tempkb.cli import main
-from tempkb.dumps.catalogue import Dump, DumpFile, remember
-from tempkb.dumps.sums import known_sums
-from tempkb.errors import StoredDamageError
-from tempkb.mentions.steps import look
-from tempkb.planning.built import is_built
-from tempkb.planning.declaration import Request
-from tempkb.record import IDENTITY, write_record
-from tempkb.revisions.windows import read_windows
-from tempkb.runs.building import build
-from tempkb.screens.console import program
-from tempkb.settings import in_shell
-from tempkb.store import files
+from tempkb.commands.cli import main
+from tempkb.commands.runs.building import build
+from tempkb.commands.screens.console import program
+from tempkb.core import files
+from tempkb.core.errors import StoredDamageError
+from tempkb.core.files import read_summed, write_summed
+from tempkb.core.record import IDENTITY, write_record
+from tempkb.core.settings import in_shell
+from tempkb.platform.api import open_store
+from tempkb.platform.planning.built import is_built
+from tempkb.platform.planning.declaration import Request
 from tempkb.store.drafts import Provenance
-from tempkb.store.files import read_summed, write_summed
 from tempkb.store.tables import Family
+from tempkb.wiki.dumps.catalogue import Dump, DumpFile, remember
+from tempkb.wiki.dumps.sums import known_sums
+from tempkb.wiki.mentions.steps import look
+from tempkb.wiki.revisions.windows import read_windows
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.damage import cut_off, flip
 from tempkb_tests.killed import KilledError
@@ -462,7 +462,7 @@ def test_a_removal_that_was_killed_is_finished_by_its_repeat(home, tmp_path):
     for typed_again, gone, at in [
         (("model", "rm", "tiny", "--yes"), "models", "store.store.Store.publish"),
         (("rm", "--window", "2021-01-01..2021-07-01", "--yes"), "stable_snapshots", "store.store.Store.publish"),
-        (("rm", "--dump", "testwiki-20210701", "--force", "--yes"), "pages", "dumps.verification.empty_bin"),
+        (("rm", "--dump", "testwiki-20210701", "--force", "--yes"), "pages", "wiki.dumps.verification.empty_bin"),
     ]:
         before = shown(home, gone)
         with mock.patch(f"tempkb.{at}", side_effect=KilledError), pytest.raises(KilledError):

@@ -21,19 +21,19 @@ from tempkb.benchmarks.ecbd.design import PRESETS as CLOZE_PRESETS
 from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
-from tempkb.cli import main
-from tempkb.linking.answering import Answer
-from tempkb.linking.training.recipe import Recipe
-from tempkb.models.declaration import ModelRequest
+from tempkb.commands.cli import main
+from tempkb.core.model_words import ModelRequest
+from tempkb.core.options import options_of
+from tempkb.core.record import IDENTITY
+from tempkb.core.settings import Settings, load_home
 from tempkb.models.families import TRAITS
+from tempkb.models.linking.answering import Answer
+from tempkb.models.linking.training.recipe import Recipe
 from tempkb.models.rows import Score, Status
-from tempkb.options import options_of
-from tempkb.record import IDENTITY
+from tempkb.models.scores.requests import ScoreRequest
+from tempkb.platform.rooms import ROOMS, TABLES, VIEWS
 from tempkb.results import linking_effects
 from tempkb.results.tables import AGGREGATES
-from tempkb.rooms import ROOMS, TABLES, VIEWS
-from tempkb.scores.requests import ScoreRequest
-from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.docs import DESIGNS, documents
@@ -138,7 +138,7 @@ def test_what_is_generated_is_what_the_declarations_give():
 
 
 def test_the_graphs_show_the_rooms_and_what_follows_from_what(home_folder):
-    from tempkb.definitions import build_definitions
+    from tempkb.platform.definitions import build_definitions
 
     text = (ROOT / "docs/architecture.md").read_text("utf-8")
     graphs = {
@@ -159,7 +159,7 @@ def test_the_graphs_show_the_rooms_and_what_follows_from_what(home_folder):
 
 
 def test_the_jobs_of_the_architecture_are_those_of_dagster(home_folder):
-    from tempkb.definitions import build_definitions
+    from tempkb.platform.definitions import build_definitions
 
     text = (ROOT / "docs/architecture.md").read_text("utf-8").split("<!-- begin jobs -->")[1]
     made = build_definitions(load_home())
@@ -351,7 +351,7 @@ def test_versions_agree():
 def test_dagster_yaml_and_the_one_tempkb_writes_say_the_same():
     import yaml
 
-    from tempkb.instance import DAGSTER_YAML
+    from tempkb.platform.instance import DAGSTER_YAML
 
     committed, written = (yaml.safe_load(said) for said in ((ROOT / "dagster.yaml").read_text(), DAGSTER_YAML))
     places = {name: committed.pop(name) for name in ("storage", "local_artifact_storage", "compute_logs")}

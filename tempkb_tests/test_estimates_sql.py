@@ -1,4 +1,4 @@
-"""DuckDB's estimates are those of `tempkb.statistics`, and its quantile of t is SciPy's."""
+"""DuckDB's estimates are those of `tempkb.core.statistics`, and its quantile of t is SciPy's."""
 
 import math
 
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from tempkb import estimates_sql as clustered_sql
-from tempkb import statistics
-from tempkb.estimates_sql import DIFFERENCE, EXP, FRACTION, LOG_PROB, MEAN, PPL, SHARE, Measure, estimates
+from tempkb.core import estimates_sql as clustered_sql
+from tempkb.core import statistics
+from tempkb.core.estimates_sql import DIFFERENCE, EXP, FRACTION, LOG_PROB, MEAN, PPL, SHARE, Measure, estimates
 
 GROUPS = ("model", "part")
 COLUMNS = ("value", "standard_error", "low", "high", "n_items", "n_clusters")

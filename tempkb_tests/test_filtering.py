@@ -2,7 +2,7 @@
 
 import pickle
 
-from tempkb.filtering import Chain, LeftOut
+from tempkb.core.filtering import Chain, LeftOut
 
 
 def test_the_first_filter_that_gives_a_reason_ends_the_chain():

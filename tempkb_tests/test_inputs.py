@@ -8,10 +8,10 @@ from datetime import datetime
 
 import pytest
 
-from tempkb.errors import SettingsError, SourceError
-from tempkb.planning import requests
-from tempkb.planning.declaration import Request
-from tempkb.runs.building import build as build_request
+from tempkb.commands.runs.building import build as build_request
+from tempkb.core.errors import SettingsError, SourceError
+from tempkb.platform.planning import requests
+from tempkb.platform.planning.declaration import Request
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.test_looking import BROKEN, HTML
 from tempkb_tests.revisions.builds import export, page, revision

@@ -16,18 +16,18 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy.exc import OperationalError
 
-from tempkb import instance
-from tempkb.api import open_store
 from tempkb.benchmarks.register import write_entry
-from tempkb.cli import main
-from tempkb.dumps.tables import DUMP_FILES
-from tempkb.errors import TempkbError
-from tempkb.instance import dagster_at, end_dead_runs, flaw_of, prepare_dagster, serve_ui
-from tempkb.reporter import report
-from tempkb.settings import load_home
+from tempkb.commands.cli import main
+from tempkb.core.errors import TempkbError
+from tempkb.core.locks import is_at_work, name_of_run
+from tempkb.core.settings import load_home
+from tempkb.platform import instance
+from tempkb.platform.api import open_store
+from tempkb.platform.instance import dagster_at, end_dead_runs, flaw_of, prepare_dagster, serve_ui
+from tempkb.platform.reporter import report
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import is_at_work, name_of_run
 from tempkb.store.store import Store
+from tempkb.wiki.dumps.tables import DUMP_FILES
 from tempkb_tests.conftest import run_script
 
 RUNS, EVENTS, SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
@@ -167,7 +167,7 @@ def added(one, begun=None):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from tempkb.store.locks import at_work, name_of_run
+from tempkb.core.locks import at_work, name_of_run
 with at_work(Path(sys.argv[1]), [name_of_run(sys.argv[2])]):
     print("held", flush=True)
     time.sleep(600)
@@ -222,10 +222,10 @@ def test_the_process_of_a_run_holds_its_lock_until_it_ends(home):
     """As the daemon starts it; what it does last is to say how the run ended, when its resources are gone."""
     script = """
 import dagster as dg
-from tempkb.reporter import report
-from tempkb.settings import load_home
-from tempkb.store.locks import is_at_work, name_of_run
-from tempkb.engine.assets import store_resource
+from tempkb.platform.reporter import report
+from tempkb.core.settings import load_home
+from tempkb.core.locks import is_at_work, name_of_run
+from tempkb.platform.assets import store_resource
 @dg.op(required_resource_keys={"store"})
 def work(context):
     assert is_at_work(load_home().working, name_of_run(context.run_id))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.cli import main
-from tempkb.settings import _TYPED
+from tempkb.commands.cli import main
+from tempkb.core.settings import _TYPED
 
 PACKAGE = Path(__file__).parents[1] / "tempkb"
 ROOT = PACKAGE.parent
@@ -19,8 +19,8 @@ ROOT = PACKAGE.parent
 # a rank of its own may be imported by fewer than its room, and the rest of its room never imports it.
 RANKS = {
     "errors": 0,
-    "store.locks": 0.3,
-    "store.files": 0.3,
+    "core.locks": 0.3,
+    "core.files": 0.3,
     "record": 0.5,
     "prompts": 0.5,
     "pictures": 0.5,
@@ -43,8 +43,8 @@ RANKS = {
     "revisions": 5,
     "mentions": 6,
     "benchmarks": 7,
-    "models.names": 0.3,
-    "models.declaration": 0.5,
+    "core.model_names": 0.3,
+    "core.model_words": 0.5,
     "models": 8,
     "scores": 8.05,
     "linking": 8.055,
@@ -56,18 +56,18 @@ RANKS = {
     "rooms": 8.1,
     "again": 8.2,
     "api": 8.2,
-    "scores.checking": 8.3,
+    "models.scores.checking": 8.3,
     "generations": 8.051,
-    "generations.steps": 8.31,
-    "generations.making": 8.41,
-    "scores.making": 8.4,
+    "models.generations.steps": 8.31,
+    "models.generations.making": 8.41,
+    "models.scores.making": 8.4,
     "results.reading": 8.3,
     "results.tabling": 8.35,
     "results.steps": 8.38,
     "results.showing": 8.4,
     "planning": 8.5,
     "removal": 8.6,
-    "engine.assets": 8.65,
+    "platform.assets": 8.65,
     "instance": 8.7,
     "reporter": 8.8,
     "demo": 9,
@@ -251,7 +251,9 @@ def test_no_module_imports_itself_by_way_of_others():
         for_checkers = {name for node in type_checking_blocks(path) for name in imports_below(node)}
         found = set(imports(path)) - for_checkers
         graph[name] = {one if one in known else one.rpartition(".")[0] for one in found} & known
-    assert "tempkb.planning.due" in graph["tempkb.runs.building"] | graph["tempkb.removal"]
+    assert (
+        "tempkb.platform.planning.due" in graph["tempkb.commands.runs.building"] | graph["tempkb.commands.runs.removal"]
+    )
     TopologicalSorter(graph).prepare()
 
 
@@ -294,7 +296,7 @@ def test_the_top_level_holds_what_it_should():
 
 GRAPH = """
 import json
-from tempkb.definitions import defs
+from tempkb.platform.definitions import defs
 import dagster as dg
 dg.Definitions.validate_loadable(defs)
 graph = defs.resolve_asset_graph()
@@ -348,7 +350,7 @@ def test_dagster_shows_the_columns_that_duckdb_comments_on(demo_home):
     """Names, types and meanings, before a run as after it."""
     import duckdb
 
-    from tempkb.definitions import defs
+    from tempkb.platform.definitions import defs
 
     with duckdb.connect(str(demo_home / "tempkb.duckdb"), read_only=True) as connection:
         found = connection.execute(
@@ -380,7 +382,7 @@ def test_dagster_shows_the_columns_that_duckdb_comments_on(demo_home):
 
 
 def test_every_asset_is_a_declared_table():
-    from tempkb.rooms import TABLES
+    from tempkb.platform.rooms import TABLES
 
     assert {table.name for table in TABLES} == {key.split("/")[-1] for key in ASSETS}
     for table in TABLES:

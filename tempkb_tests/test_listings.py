@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from tempkb.listings import (
+from tempkb.store.listings import (
     BETTER,
     OWN,
     WORSE,

@@ -10,17 +10,17 @@ import click
 import pytest
 from msgspec import Meta
 
-from tempkb.cli import main
+from tempkb.commands.cli import main
 from tempkb.commands.declared import words_typed
-from tempkb.errors import SettingsError
-from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest
-from tempkb.models.declaration import ModelRequest
-from tempkb.options import ODD, Count, InOrder, Share, allowed, one_of, options_of, read_as
-from tempkb.planning.declaration import Request as BuildRequest
+from tempkb.core.errors import SettingsError
+from tempkb.core.model_words import ModelRequest
+from tempkb.core.options import ODD, Count, InOrder, Share, allowed, one_of, options_of, read_as
+from tempkb.core.settings import Settings
+from tempkb.core.windows import Granularity
+from tempkb.models.linking.requests import AddRequest, LinkRequest, TrainRequest
+from tempkb.models.scores.requests import ScoreRequest
+from tempkb.platform.planning.declaration import Request as BuildRequest
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.scores.requests import ScoreRequest
-from tempkb.settings import Settings
-from tempkb.windows import Granularity
 from tempkb_tests.docs import DESIGNS
 
 # The command, its arguments, the step of a run, and words that say something of each option.
@@ -110,7 +110,7 @@ def test_every_option_of_a_request_is_one_of_its_command(request_type, command, 
 
 
 def test_every_option_of_a_request_is_a_field_of_its_run():
-    from tempkb.definitions import defs
+    from tempkb.platform.definitions import defs
 
     steps, told = {asset.op.name: asset.op for asset in defs.assets}, {}
     for step, *requests in (

@@ -9,15 +9,15 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-import tempkb.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
-from tempkb.api import open_store
-from tempkb.cli import main
-from tempkb.dumps.download import present_dump
-from tempkb.errors import MissingDumpError
-from tempkb.planning.built import newest_held
-from tempkb.planning.due import look_out
-from tempkb.runs import building
-from tempkb.windows import Granularity, Window, windows_until
+import tempkb.platform.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
+from tempkb.commands.cli import main
+from tempkb.commands.runs import building
+from tempkb.core.errors import MissingDumpError
+from tempkb.core.windows import Granularity, Window, windows_until
+from tempkb.platform.api import open_store
+from tempkb.platform.planning.built import newest_held
+from tempkb.platform.planning.due import look_out
+from tempkb.wiki.dumps.download import present_dump
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
 from tempkb_tests.revisions.builds import export, page, revision
@@ -122,13 +122,15 @@ def test_an_incomplete_dump_of_which_a_window_was_built_by_hand_is_still_named(
     if is_here:
         server.write_to(home_folder / "dumps")
     # As after `build --windows 2026-01-01..2026-04-01 --dump FILE`: the dump's files are written down, Q1 is built.
-    monkeypatch.setattr("tempkb.planning.due.newest_held", lambda *_: date(2026, 7, 1))
+    monkeypatch.setattr("tempkb.platform.planning.due.newest_held", lambda *_: date(2026, 7, 1))
     _, second = windows_until(date(2026, 1, 1), date(2026, 7, 1), Granularity.QUARTER)
-    monkeypatch.setattr("tempkb.planning.due.missing_windows", lambda *_: [second])
+    monkeypatch.setattr("tempkb.platform.planning.due.missing_windows", lambda *_: [second])
     lies = "lies here, but " if is_here else ""
     assert seen(from_mirror=not is_here) == ([], [f"testwiki-20260701: {lies}job pagetable is in-progress"])
     # Of windows that end later it would serve none.
-    monkeypatch.setattr("tempkb.planning.due.missing_windows", lambda *_: [Window(second.end, Granularity.QUARTER)])
+    monkeypatch.setattr(
+        "tempkb.platform.planning.due.missing_windows", lambda *_: [Window(second.end, Granularity.QUARTER)]
+    )
     assert seen(from_mirror=not is_here) == ([], [])
 
 
@@ -265,7 +267,7 @@ def test_fetch_and_plan_print_the_reasons_and_fetch_refuses_a_wiki_that_is_not_t
 def test_the_second_of_two_builds_says_that_another_program_builds_the_same(home_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2021-01-01")
     monkeypatch.setenv("TEMPKB_WORKERS", "1")
-    monkeypatch.setattr("tempkb.revisions.building.plan_name", lambda _item: "same")
+    monkeypatch.setattr("tempkb.wiki.revisions.building.plan_name", lambda _item: "same")
     monkeypatch.setattr("tempkb.store.lake._LOOK", 0.0)
     file = tmp_path / "testwiki-20210701-pages-meta-history.xml"
     file.write_bytes(export(page(1, revision(11, "2021-02-03T00:00:00Z", "A mill."))))

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.api import open_store
-from tempkb.rooms import ROOMS
+from tempkb.platform.api import open_store
+from tempkb.platform.rooms import ROOMS
 from tempkb.store.tables import Family
 from tempkb_tests.conftest import run_tempkb
 
@@ -36,7 +36,7 @@ def ui_over(home, log_path, folder, **variables):
     log = log_path.open("w")
     process = subprocess.Popen(
         # -P is what the installed command has: the folder of a script is first on its path, not the working directory.
-        [sys.executable, "-P", "-m", "tempkb.cli", "ui", "--port", str(port)],
+        [sys.executable, "-P", "-m", "tempkb.commands.cli", "ui", "--port", str(port)],
         cwd=folder,
         env={**environment, "TEMPKB_HOME": str(home), **variables},
         stdout=log,

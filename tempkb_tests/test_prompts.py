@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tempkb.errors import ContractError
-from tempkb.prompts import Prompt
+from tempkb.core.errors import ContractError
+from tempkb.core.prompts import Prompt
 
 
 def test_the_id_is_the_digest_of_the_parts_as_canonical_json():

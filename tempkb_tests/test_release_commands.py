@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
-from tempkb.cli import main
-from tempkb.settings import load_home
+from tempkb.commands.cli import main
+from tempkb.core.settings import load_home
 
 WIKIDATA = ("--dump-id", "wikidatawiki-20240101")
 

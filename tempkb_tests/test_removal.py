@@ -5,17 +5,17 @@ import shutil
 
 import pytest
 
-from tempkb.api import open_store
+from tempkb.commands.runs.removal import of_linker, of_model, of_release, remove
+from tempkb.core.errors import SettingsError
+from tempkb.core.files import LinkError
 from tempkb.engine.steps import Standing
 from tempkb.engine.tasks import Done, Order, Task
-from tempkb.errors import SettingsError
-from tempkb.instance import prepare_dagster
-from tempkb.linking.linkers import train_linker
-from tempkb.linking.requests import linker_request
-from tempkb.removal import of_linker, of_model, of_release, remove
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.files import LinkError
+from tempkb.models.linking.linkers import train_linker
+from tempkb.models.linking.requests import linker_request
+from tempkb.platform.api import open_store
+from tempkb.platform.instance import prepare_dagster
 from tempkb.store.said import Said, change_said
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.analysts import analyst, ask
@@ -191,7 +191,7 @@ def test_a_folder_that_is_no_linker_stays_and_none_is_trained_in_its_place(home_
     found = of_linker(store, "mine")
     assert found.paths == []
     remove(store, found)
-    monkeypatch.setattr("tempkb.linking.linkers.require_extra", lambda _: None)
+    monkeypatch.setattr("tempkb.models.linking.linkers.require_extra", lambda _: None)
     with pytest.raises(SettingsError, match="linkers/mine, which tempkb did not write, since it has no training.json"):
         train_linker(store, linker_request("mine", {"release": "r", "cut": "2022-01-01"}), print)
     assert mine.read_text() == "mine"

@@ -8,14 +8,14 @@ import pytest
 from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.loader import LoadingContextForTest
 
-from tempkb.api import open_store
-from tempkb.definitions import defs
+from tempkb.core.settings import load_home
 from tempkb.engine.steps import Look
-from tempkb.instance import dagster_at
-from tempkb.mentions.tables import INVERTED_INDEX, MENTIONS
-from tempkb.reporter import report
-from tempkb.rooms import steps
-from tempkb.settings import load_home
+from tempkb.platform.api import open_store
+from tempkb.platform.definitions import defs
+from tempkb.platform.instance import dagster_at
+from tempkb.platform.reporter import report
+from tempkb.platform.rooms import steps
+from tempkb.wiki.mentions.tables import INVERTED_INDEX, MENTIONS
 
 pytestmark = pytest.mark.slow
 OF_WINDOWS = ("mentions", "inverted_index", "mention_priors", "entity_popularity")

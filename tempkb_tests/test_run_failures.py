@@ -5,8 +5,8 @@ import json
 import pytest
 from dagster._utils.error import serializable_error_info_from_exc_info
 
-from tempkb.errors import ModelError
-from tempkb.failures import innermost
+from tempkb.core.errors import ModelError
+from tempkb.core.failures import innermost
 
 
 def chain(*errors):

@@ -6,11 +6,11 @@ from datetime import date
 
 import pytest
 
-from tempkb import settings
-from tempkb.errors import SettingsError
-from tempkb.record import IDENTITY, copy_record, read_record, write_record
-from tempkb.settings import load_home
-from tempkb.windows import Granularity
+from tempkb.core import settings
+from tempkb.core.errors import SettingsError
+from tempkb.core.record import IDENTITY, copy_record, read_record, write_record
+from tempkb.core.settings import load_home
+from tempkb.core.windows import Granularity
 
 
 def test_defaults(home_folder):

@@ -55,7 +55,7 @@ for arguments in json.load(sys.stdin):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 0
         try:
-            from tempkb.cli import main
+            from tempkb.commands.cli import main
             main(arguments, standalone_mode=False)
         except SystemExit as end:
             code = end.code
@@ -88,5 +88,5 @@ def loaded(demo_home):
 def test_a_command_that_only_reads_loads_nothing_heavy(loaded, command):
     code, *modules = loaded[command]
     assert code in (0, None)
-    assert "tempkb.cli" in modules
+    assert "tempkb.commands.cli" in modules
     assert COMMANDS[command] & set(modules) == set()

@@ -1,6 +1,6 @@
 import pytest
 
-from tempkb.titles import Site, Target, Title
+from tempkb.core.titles import Site, Target, Title
 
 GERMAN = Site("dewiki", {0: "", 1: "Diskussion", 10: "Vorlage", 14: "Kategorie"})
 TURKISH = Site("trwiki", {0: "", 14: "Kategori"})

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tempkb.errors import DesignError, SettingsError
-from tempkb.windows import (
+from tempkb.core.errors import DesignError, SettingsError
+from tempkb.core.windows import (
     Granularity,
     parse_day,
     parse_range,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.reading import Reading
-from tempkb.errors import DesignError
-from tempkb.options import Option, listed
-from tempkb.room import Room
+from tempkb.core.errors import DesignError
+from tempkb.core.options import Option, listed
+from tempkb.engine.room import Room
 from tempkb.store.tables import Table
 
 if TYPE_CHECKING:

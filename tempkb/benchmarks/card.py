@@ -13,7 +13,7 @@ from typing import Any
 import tempkb
 from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.sources import files_of
-from tempkb.pictures import as_markdown, figure, label_dates
+from tempkb.core.pictures import as_markdown, figure, label_dates
 from tempkb.store.materialise import escaped
 from tempkb.store.versions import Version
 

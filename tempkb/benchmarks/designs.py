@@ -8,8 +8,8 @@ from typing import Any, Self, get_type_hints
 
 import msgspec
 
-from tempkb.errors import DesignError, SettingsError
-from tempkb.options import options_of, read_all
+from tempkb.core.errors import DesignError, SettingsError
+from tempkb.core.options import options_of, read_all
 
 Preset = Mapping[str, Any]
 """Values of some parts of a design."""

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tempkb.errors import SettingsError
-from tempkb.store.files import own, remove_tree
-from tempkb.store.locks import passing_lock
+from tempkb.core.errors import SettingsError
+from tempkb.core.files import own, remove_tree
+from tempkb.core.locks import passing_lock
 
 SUMS = "SHA256SUMS"
 

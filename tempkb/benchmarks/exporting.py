@@ -12,7 +12,7 @@ from tempkb.benchmarks.lm_eval import write_tasks
 from tempkb.benchmarks.loading import write_config
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import AnyRelease, release_versions, require_whole
-from tempkb.store.files import read_parquet
+from tempkb.core.files import read_parquet
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 

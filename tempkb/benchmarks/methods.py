@@ -33,9 +33,9 @@ from tempkb.benchmarks.register import (
     release_versions,
 )
 from tempkb.benchmarks.work import ReleaseWork, working
+from tempkb.core.errors import DesignError, TempkbError
 from tempkb.engine.tasks import Shows
-from tempkb.errors import DesignError, TempkbError
-from tempkb.listings import Sheet
+from tempkb.store.listings import Sheet
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Table

@@ -10,7 +10,7 @@ from typing import Any
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.register import is_registered, release_versions, releases_of
-from tempkb.errors import ContractError
+from tempkb.core.errors import ContractError
 from tempkb.store import promises
 from tempkb.store.promises import Promise, Subject, Verdict
 from tempkb.store.store import Store

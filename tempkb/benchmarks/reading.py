@@ -6,7 +6,7 @@ Results know no benchmark by name: they put together what each brings, its own v
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tempkb.prompts import HAS_TWO_PERIODS
+from tempkb.core.prompts import HAS_TWO_PERIODS
 from tempkb.store.tables import Table, View
 
 SCORES, MODELS = "prompt_scores", "models"

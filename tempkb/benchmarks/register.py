@@ -20,12 +20,12 @@ from typing import Any, Generic, TypeVar
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.designs import Design
+from tempkb.core.errors import ContractError, DesignError, StoredDamageError
+from tempkb.core.files import own, read_summed, real_folders, write_summed
+from tempkb.core.locks import LockTimeoutError, Patience, locked
+from tempkb.core.settings import Home
 from tempkb.engine.steps import lacking_source
-from tempkb.errors import ContractError, DesignError, StoredDamageError
-from tempkb.settings import Home
-from tempkb.store.files import own, read_summed, real_folders, write_summed
 from tempkb.store.lake import Lake, is_slug
-from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version

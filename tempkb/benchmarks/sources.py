@@ -7,16 +7,16 @@ A manifest names such a file `<dump>/<file>`, beside the tables from which the r
 
 from collections.abc import Collection
 
-from tempkb.dumps.tables import PAGES
-from tempkb.errors import SourceError
-from tempkb.mentions.tables import ENTITY_POPULARITY
-from tempkb.revisions.losses import setting_of
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.core.errors import SourceError
+from tempkb.core.windows import window_of_key
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
-from tempkb.wikidata.scope import dump_dates
-from tempkb.wikidata.tables import TABLES as OF_WIKIDATA
-from tempkb.windows import window_of_key
+from tempkb.wiki.dumps.tables import PAGES
+from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
+from tempkb.wiki.revisions.losses import setting_of
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.wiki.wikidata.scope import dump_dates
+from tempkb.wiki.wikidata.tables import TABLES as OF_WIKIDATA
 
 
 def newest_cut(store: Store) -> str:

@@ -10,10 +10,10 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.methods import Step, begin, build_step, measure, versions_of
 from tempkb.benchmarks.promises import judged
 from tempkb.benchmarks.register import as_listed, create, load, releases_of, unfinished_releases
+from tempkb.core.errors import TempkbError
+from tempkb.core.options import Option
 from tempkb.engine.steps import Source, Standing
 from tempkb.engine.tasks import Done, Order, Shows, Task
-from tempkb.errors import TempkbError
-from tempkb.options import Option
 from tempkb.store.store import Store
 
 _HOW = (

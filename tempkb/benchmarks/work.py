@@ -18,18 +18,18 @@ import pyarrow as pa
 
 from tempkb.benchmarks.register import keys_of_release, release_versions, to_build_again
 from tempkb.benchmarks.sources import with_files
+from tempkb.core.filtering import LeftOut
+from tempkb.core.windows import window_of_key
 from tempkb.engine.steps import Log, Look, lacking_source
-from tempkb.filtering import LeftOut
-from tempkb.mentions.steps import STEPS as MENTIONS_STEPS
-from tempkb.revisions.steps import STEPS as REVISIONS_STEPS
-from tempkb.revisions.windows import how_to_build
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version
-from tempkb.wikidata.steps import STEPS as WIKIDATA_STEPS
-from tempkb.windows import window_of_key
+from tempkb.wiki.mentions.steps import STEPS as MENTIONS_STEPS
+from tempkb.wiki.revisions.steps import STEPS as REVISIONS_STEPS
+from tempkb.wiki.revisions.windows import how_to_build
+from tempkb.wiki.wikidata.steps import STEPS as WIKIDATA_STEPS
 
 _BATCH_ROWS = 1 << 14
 _OF_HOME = (*REVISIONS_STEPS, *MENTIONS_STEPS, *WIKIDATA_STEPS)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tempkb.options import Option, Words, as_word, options_of
-from tempkb.screens.failure import fail_all, warn
+from tempkb.commands.screens.failure import fail_all, warn
+from tempkb.core.options import Option, Words, as_word, options_of
 
 if TYPE_CHECKING:
-    from tempkb.runs.jobs import Summary
+    from tempkb.commands.runs.jobs import Summary
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 import click
 
 from tempkb.commands.declared import YES, close, options, words_typed
-from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest
+from tempkb.models.linking.requests import AddRequest, LinkRequest, TrainRequest
 
 _PART = 1 << 16  # characters of a file that are read at once
 _LINKER = click.option(
@@ -51,8 +51,8 @@ def train(release: str, cuts: tuple[str, ...], seeds: tuple[int, ...], name: str
       tempkb linker train tempel-20130101-20220101-0a1b2c3d --preset paper --seed 1 --seed 2
       tempkb linker train demo --base ./bert --set epochs=3 --set batch_size=32
     """
-    from tempkb.runs.linkers import train as run
-    from tempkb.screens.linking import print_linkers
+    from tempkb.commands.runs.linkers import train as run
+    from tempkb.commands.screens.linking import print_linkers
 
     names, summary = run(release, cuts, seeds, name, words_typed(asked))
     close(summary, print_linkers, names)
@@ -73,8 +73,8 @@ def add(name: str, **asked: Any) -> None:
       tempkb linker add minilm sentence-transformers/all-MiniLM-L6-v2
       tempkb linker add mine ./checkpoints/mine
     """
-    from tempkb.runs.linkers import add as run
-    from tempkb.screens.linking import print_linkers
+    from tempkb.commands.runs.linkers import add as run
+    from tempkb.commands.screens.linking import print_linkers
 
     close(run(name, words_typed(asked)), print_linkers, [name])
 
@@ -82,7 +82,7 @@ def add(name: str, **asked: Any) -> None:
 @linker.command("list")
 def list_linkers() -> None:
     """List the linkers of the home, with the baselines that every home has."""
-    from tempkb.screens.linking import print_linkers
+    from tempkb.commands.screens.linking import print_linkers
 
     print_linkers()
 
@@ -96,7 +96,7 @@ def show(name: str) -> None:
     Example:
       tempkb linker show demo-2022-01-01-demo
     """
-    from tempkb.screens.linking import print_linker
+    from tempkb.commands.screens.linking import print_linker
 
     print_linker(name)
 
@@ -111,7 +111,7 @@ def rm(name: str, yes: bool) -> None:
     Example:
       tempkb linker rm demo-2022-01-01-demo --yes
     """
-    from tempkb.screens.upkeep import remove_what
+    from tempkb.commands.screens.upkeep import remove_what
 
     remove_what(linker=name, force=False, ask=not yes)
 
@@ -132,8 +132,8 @@ def score(names: tuple[str, ...], is_all: bool, **asked: Any) -> None:
       tempkb linker score demo-2022-01-01-demo prior bm25 --release demo
       tempkb linker score --all --pool own --pool fixed-10000 --pool 2013-01-01
     """
-    from tempkb.runs.linkers import score as run
-    from tempkb.screens.linking import print_scores
+    from tempkb.commands.runs.linkers import score as run
+    from tempkb.commands.screens.linking import print_scores
 
     words = words_typed(asked)
     scored, summary = run(names, words, is_all=is_all)
@@ -183,8 +183,8 @@ def link(
       tempkb link --file chronicle.txt --as-of 2022-03-01 --json > links.jsonl
       zcat chronicle.txt.gz | tempkb link --file - --as-of 2022-03-01 --json
     """
-    from tempkb.screens.failure import as_utf8
-    from tempkb.screens.linking_texts import print_links
+    from tempkb.commands.screens.failure import as_utf8
+    from tempkb.commands.screens.linking_texts import print_links
 
     if (text is None) == (file is None):
         raise click.UsageError("expected a TEXT in quotation marks or --file FILE, and not both.")
@@ -218,6 +218,6 @@ def index(day: str, out: Path, name: str) -> None:
     Example:
       tempkb index --as-of 2022-03-31 --out entities-2022
     """
-    from tempkb.screens.linking_texts import print_index
+    from tempkb.commands.screens.linking_texts import print_index
 
     print_index(day, out, name)

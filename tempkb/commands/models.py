@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from tempkb.commands.declared import YES, close, options, words_typed
-from tempkb.models.declaration import ModelRequest
+from tempkb.core.model_words import ModelRequest
 
 
 @click.group()
@@ -44,11 +44,11 @@ def add(name: str, presets: tuple[str, ...], **asked: Any) -> None:
         raise click.UsageError("--preset names all that is to be added; leave out the name and the other options")
     if words and not name:
         raise click.UsageError("options are for one model; give its name")
-    from tempkb.api import open_store
+    from tempkb.commands.runs.models import add
+    from tempkb.commands.screens.scores import print_models
     from tempkb.models.known import said_of
     from tempkb.models.requests import preset, requested
-    from tempkb.runs.models import add
-    from tempkb.screens.scores import print_models
+    from tempkb.platform.api import open_store
 
     store = open_store()
     said = said_of(store, name) if name else {}
@@ -59,7 +59,7 @@ def add(name: str, presets: tuple[str, ...], **asked: Any) -> None:
 @model.command("list")
 def list_models() -> None:
     """List the models of the home."""
-    from tempkb.screens.scores import print_models
+    from tempkb.commands.screens.scores import print_models
 
     print_models()
 
@@ -73,7 +73,7 @@ def show(name: str) -> None:
     Example:
       tempkb model show t5-large
     """
-    from tempkb.screens.scores import print_model
+    from tempkb.commands.screens.scores import print_model
 
     print_model(name)
 
@@ -88,7 +88,7 @@ def rm(name: str, yes: bool) -> None:
     Example:
       tempkb model rm t5-large --yes
     """
-    from tempkb.screens.upkeep import remove_what
+    from tempkb.commands.screens.upkeep import remove_what
 
     remove_what(model=name, force=False, ask=not yes)
 
@@ -122,11 +122,11 @@ def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> N
       tempkb model demo --family causal --seeds 5 --untrained
       tempkb model demo --cuts 2021-07-01,2024-01-01
     """
+    from tempkb.commands.runs.models import add_demo_models
+    from tempkb.commands.screens.failure import tell
+    from tempkb.commands.screens.scores import print_models
     from tempkb.demo.models.recipe import asked_for
     from tempkb.demo.pages import FIRST_CUT, SECOND_CUT
-    from tempkb.runs.models import add_demo_models
-    from tempkb.screens.failure import tell
-    from tempkb.screens.scores import print_models
 
     asked = asked_for(families, cuts or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}", seeds, with_untrained=untrained)
     close(add_demo_models(asked, tell), print_models, asked.names())

@@ -10,7 +10,7 @@ import click
 from tempkb.benchmarks.benchmark import Action, Benchmark, Measurement
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.commands.declared import click_option, close
-from tempkb.options import Option
+from tempkb.core.options import Option
 
 _NAME = click.Argument(["name"])
 
@@ -34,7 +34,7 @@ def _make_command(benchmark: Benchmark) -> click.Command:
     """Return the command that makes a release of a benchmark."""
 
     def make(name: str, changes: tuple[str, ...], **asked: Any) -> None:
-        from tempkb.runs import releases as release_runs
+        from tempkb.commands.runs import releases as release_runs
 
         parts = dict(_pair(change) for change in changes)
         made, summary = release_runs.make(benchmark, name, {**asked, "changes": parts})
@@ -56,7 +56,7 @@ def _action_command(action: Action) -> click.Command:
 
     def act(name: str, **asked: Any) -> None:
         from tempkb.benchmarks.benchmark import benchmark_named
-        from tempkb.runs import releases as release_runs
+        from tempkb.commands.runs import releases as release_runs
 
         made, summary = release_runs.act(name, action.name, asked)
         _say(benchmark_named(BENCHMARKS, made.benchmark), made.name, summary)
@@ -69,8 +69,8 @@ def _measurement_command(measurement: Measurement) -> click.Command:
     """Return the command that adds a table to a release that is built."""
 
     def measure(name: str, **asked: Any) -> None:
-        from tempkb.runs import releases as release_runs
-        from tempkb.screens.console import print_next, say
+        from tempkb.commands.runs import releases as release_runs
+        from tempkb.commands.screens.console import print_next, say
         from tempkb.store.quoting import literal
 
         # The run may have another working directory.
@@ -88,7 +88,7 @@ def _export_command(options: Iterable[Option]) -> click.Command:
     """Return the command that writes a release as a folder."""
 
     def export(name: str, folder: Path, **asked: Any) -> None:
-        from tempkb.runs import releases as release_runs
+        from tempkb.commands.runs import releases as release_runs
 
         given = {key: value for key, value in asked.items() if value}
         click.echo(f"wrote {release_runs.export(name, folder, given)}")
@@ -110,7 +110,7 @@ def finish(name: str) -> None:
     Example:
       tempkb release finish demo-quarters
     """
-    from tempkb.runs.releases import finish_release
+    from tempkb.commands.runs.releases import finish_release
 
     close(finish_release(name))
     click.echo(f"release {name} is built.")
@@ -118,7 +118,7 @@ def finish(name: str) -> None:
 
 def _say(benchmark: Benchmark, name: str, summary: Any) -> None:
     """Say how a build of a release went."""
-    from tempkb.screens.tables import print_release
+    from tempkb.commands.screens.tables import print_release
 
     close(summary)
     print_release(benchmark, name)

@@ -70,13 +70,13 @@ def knows(
     if fact is not None:
         if odd := _given_beside("--fact", "--release", "--picture"):
             raise click.UsageError(f"--fact takes --release and --picture only; leave out {' and '.join(odd)}")
-        from tempkb.screens.answers import print_fact
+        from tempkb.commands.screens.answers import print_fact
 
         print_fact(*fact, asked["releases"], picture)
         return
     if asked["takes_all"] and "--buffer" in _given_beside():
         raise click.UsageError("--all-items leaves nothing out, so that --buffer has no meaning; give one of them")
-    from tempkb.screens.results import print_knowledge
+    from tempkb.commands.screens.results import print_knowledge
 
     print_knowledge(KnowledgeRequest.of(words_typed(asked)), csv_file, latex_file, picture, with_answers=with_answers)
 
@@ -98,7 +98,7 @@ def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
       tempkb answers t5-large --kind old --window 2022-01-01..2023-01-01
       tempkb answers t5-large --release demo-cloze --decoder recall_beam10 --csv answers.csv
     """
-    from tempkb.screens.answers import print_answers
+    from tempkb.commands.screens.answers import print_answers
 
     print_answers(model, AnswersRequest.of(words_typed(asked)), csv_file)
 
@@ -116,7 +116,7 @@ def late(csv_file: Path | None) -> None:
       tempkb late
       tempkb late --csv late.csv
     """
-    from tempkb.screens.answers import print_delays
+    from tempkb.commands.screens.answers import print_delays
 
     print_delays(csv_file)
 
@@ -174,7 +174,7 @@ def linking(
       tempkb linking --release demo --k 1 --picture linking.png
       tempkb linking --pool fixed-50000 --csv linking.csv --latex linking.tex
     """
-    from tempkb.screens.linking import print_linking
+    from tempkb.commands.screens.linking import print_linking
 
     print_linking(releases, pool, k, csv_file, latex_file, picture)
 
@@ -195,7 +195,7 @@ def results() -> None:
     Example:
       tempkb results
     """
-    from tempkb.runs.results import compare
-    from tempkb.screens.results import print_results
+    from tempkb.commands.runs.results import compare
+    from tempkb.commands.screens.results import print_results
 
     close(compare(), print_results)

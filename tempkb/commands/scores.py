@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import click
 
 from tempkb.commands.declared import close, options, words_typed
-from tempkb.models.declaration import ModelRequest
-from tempkb.scores.requests import AskRequest, GenerateRequest, ScoreRequest
+from tempkb.core.model_words import ModelRequest
+from tempkb.models.scores.requests import AskRequest, GenerateRequest, ScoreRequest
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -42,9 +42,9 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
       tempkb score google-t5/t5-large ./checkpoints/mine --device cuda
       tempkb score t5-large --release demo-quarters --windows 2022-01-01..2023-01-01
     """
-    from tempkb.runs.models import ask
-    from tempkb.scores.kinds import SCORES
-    from tempkb.screens.scores import print_nothing, print_scores
+    from tempkb.commands.runs.models import ask
+    from tempkb.commands.screens.scores import print_nothing, print_scores
+    from tempkb.models.scores.kinds import SCORES
 
     words = words_typed(asked)
     scored, summary = ask(SCORES, (*names, *models), words, is_all=is_all)
@@ -66,10 +66,10 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
       tempkb generate t5-large --benchmark ecbd --decoder recall_beam100 --limit 1000
       tempkb generate timelm-2019-q4 --decoder paper --windows 2020-01-01..2020-07-01
     """
-    from tempkb.generations.kind import SAID
-    from tempkb.runs.models import ask
-    from tempkb.screens.answers import print_generations
-    from tempkb.screens.scores import print_nothing
+    from tempkb.commands.runs.models import ask
+    from tempkb.commands.screens.answers import print_generations
+    from tempkb.commands.screens.scores import print_nothing
+    from tempkb.models.generations.kind import SAID
 
     words = words_typed(asked)
     answered, summary = ask(SAID, (*names, *models), words, is_all=is_all)
@@ -101,11 +101,11 @@ def import_(logs: tuple[Path, ...], model: str, knows_until: str) -> None:
           --include_path exports --tasks demo-quarters --log_samples --output_path logs
       tempkb scores import logs --model gpt2 --knows-until 2018-01-01
     """
-    from tempkb.api import open_store
     from tempkb.benchmarks.declared import BENCHMARKS
-    from tempkb.generations.importing import import_logs
+    from tempkb.commands.screens.scores import print_imported
+    from tempkb.models.generations.importing import import_logs
     from tempkb.models.requests import request_of
-    from tempkb.screens.scores import print_imported
+    from tempkb.platform.api import open_store
 
     store = open_store()
     until = request_of(model, words_typed({"checkpoint": model, "knows_until": knows_until})).knows_until

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from tempkb.core.files import own, replace_whole
+from tempkb.core.titles import Site
 from tempkb.demo.facts import SOMEVALUE, Bound, Item, Statement, When
 from tempkb.demo.pages import NAMESPACES, USERS, WIKI, Edit, Page, World
 from tempkb.demo.words import words_of
-from tempkb.revisions.history import base36_sha1
-from tempkb.store.files import own, replace_whole
-from tempkb.titles import Site
-from tempkb.wikitext.page_kinds import is_disambiguation, redirect_target
+from tempkb.wiki.revisions.history import base36_sha1
+from tempkb.wiki.wikitext.page_kinds import is_disambiguation, redirect_target
 
 _SITE = Site(WIKI, NAMESPACES)
 

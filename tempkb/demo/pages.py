@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from tempkb.core.windows import Granularity, Window
 from tempkb.demo.words import words_of
-from tempkb.revisions.history import base36_sha1
-from tempkb.windows import Granularity, Window
+from tempkb.wiki.revisions.history import base36_sha1
 
 if TYPE_CHECKING:
     from tempkb.demo.births import Births

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from tempkb.core.errors import SettingsError
+from tempkb.core.files import replace_whole
+from tempkb.core.settings import load_home
 from tempkb.demo.articles import Subject, article, invent, vandalism, write_facts
 from tempkb.demo.births import write_births
 from tempkb.demo.careers import write_districts
@@ -15,9 +18,6 @@ from tempkb.demo.export import write_dump, write_entities
 from tempkb.demo.linking import write_links, write_newcomers
 from tempkb.demo.pages import USERS, Clock, Name, Page, Pages, World, quarters, write_stories
 from tempkb.demo.words import chance_of
-from tempkb.errors import SettingsError
-from tempkb.settings import load_home
-from tempkb.store.files import replace_whole
 
 _FIRST_STORY = 11
 _USERS = (*USERS, None)

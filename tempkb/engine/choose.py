@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tempkb.core.settings import Settings
 from tempkb.engine import cluster, local
 from tempkb.engine.items import ItemT, Outcome, Report, ResultT, Work
-from tempkb.settings import Settings
 
 
 def map_items(

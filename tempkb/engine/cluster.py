@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any, Generic
 
 import tempkb
+from tempkb.core.errors import SettingsError
+from tempkb.core.files import remove_tree
+from tempkb.core.locks import locked, try_lock
 from tempkb.engine.items import ItemT, Outcome, Report, ResultT, Work, attempt, item_folder
-from tempkb.errors import SettingsError
-from tempkb.store.files import remove_tree
-from tempkb.store.locks import locked, try_lock
 
 _TRIES = 3
 _GLANCE_SECONDS = 0.5  # how often progress is read

@@ -19,8 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
-from tempkb.errors import TempkbError
-from tempkb.failures import in_words
+from tempkb.core.errors import TempkbError
+from tempkb.core.failures import in_words
 from tempkb.store.quoting import visible
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tempkb.errors import ContractError, TempkbError
-from tempkb.filtering import LeftOut
+from tempkb.core.errors import ContractError, TempkbError
+from tempkb.core.filtering import LeftOut
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.store import Store
 from tempkb.store.tables import Table

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tempkb.core.files import own
+from tempkb.core.locks import at_work
+from tempkb.core.options import Option, Words, options_of
+from tempkb.core.wording import counted
 from tempkb.engine.steps import Log, Step, bring
-from tempkb.options import Option, Words, options_of
-from tempkb.store.files import own
-from tempkb.store.locks import at_work
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version
-from tempkb.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

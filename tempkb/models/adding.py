@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from tempkb.core.errors import ModelError, SettingsError
+from tempkb.core.model_words import ModelRequest
 from tempkb.engine.tasks import Done, Order
-from tempkb.errors import ModelError, SettingsError
-from tempkb.models.declaration import ModelRequest
 from tempkb.models.known import known_model, said_of, words_of_row
 from tempkb.models.requests import request_of, requested
 from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY

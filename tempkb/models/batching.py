@@ -23,7 +23,7 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer
 from transformers.modeling_outputs import BaseModelOutput
 
-from tempkb.errors import ModelError, ModelMemoryError
+from tempkb.core.errors import ModelError, ModelMemoryError
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Row
 

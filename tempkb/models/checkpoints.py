@@ -28,11 +28,11 @@ from safetensors import SafetensorError, safe_open
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-from tempkb.errors import ModelError
+from tempkb.core.errors import ModelError
+from tempkb.core.model_names import Dtype, Family
 from tempkb.models.batching import Limits
 from tempkb.models.families import TRAITS
 from tempkb.models.loading import LoadedModel, loaded
-from tempkb.models.names import Dtype, Family
 from tempkb.models.scoring import require_sound
 
 WeightsFormat = Literal["safetensors", "bin"]

@@ -1,6 +1,6 @@
 """Where models compute."""
 
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
 
 
 def usable_device(what: str, asked: str) -> str:

@@ -42,10 +42,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tempkb.errors import ModelError
-from tempkb.models.names import Family
+from tempkb.core.errors import ModelError
+from tempkb.core.model_names import Family
+from tempkb.core.prompts import Prompt
 from tempkb.models.rows import Plan, Planner, Row, Status, Tokens, TokenSpan, target_span
-from tempkb.prompts import Prompt
 
 
 class Traits(ABC):

@@ -5,9 +5,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
+from tempkb.core.options import Words
 from tempkb.models.tables import MODELS, NOT_LOADED
-from tempkb.options import Words
 from tempkb.store.lake import Lake
 from tempkb.store.memory import declared_rows
 from tempkb.store.said import read_said

@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tempkb.errors import SettingsError
-from tempkb.models.declaration import ModelRequest
+from tempkb.core.errors import SettingsError
+from tempkb.core.model_words import ModelRequest
+from tempkb.core.options import Words
+from tempkb.core.settings import Home
 from tempkb.models.known import located
 from tempkb.models.tables import NAME_PATTERN
-from tempkb.options import Words
-from tempkb.settings import Home
 
 # Suffix on the hub, quarter that is the last one trained on, and the day after it.
 _TIMELMS = (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from tempkb.prompts import Prompt
+from tempkb.core.prompts import Prompt
 
 Status = Literal["scored", "too_long", "not_alignable", "not_finite", "no_left_context"]
 

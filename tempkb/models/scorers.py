@@ -5,9 +5,9 @@ Names of decoders: family, way, version, number type. Without torch, since choos
 
 from collections.abc import Mapping
 
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
+from tempkb.core.model_names import Dtype, Family
 from tempkb.models.families import TRAITS
-from tempkb.models.names import Dtype, Family
 
 SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}
 # Of what scorers compute, by number type; scores of another version are other scores. In 1, narrow numbers rounded the

@@ -15,13 +15,13 @@ from typing import Any
 
 import torch
 
-from tempkb.errors import ModelError, ModelMemoryError
+from tempkb.core.errors import ModelError, ModelMemoryError
+from tempkb.core.model_names import Dtype
+from tempkb.core.prompts import Prompt
 from tempkb.models.batching import Limits, Reader, Readings, log_probs
 from tempkb.models.loading import LoadedModel
-from tempkb.models.names import Dtype
 from tempkb.models.rows import Plan, Row, Score, Status
 from tempkb.models.scorers import require_template, scorer_name
-from tempkb.prompts import Prompt
 
 SHARD = 1024  # prompts of a stream that are planned and scored together
 

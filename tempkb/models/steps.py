@@ -6,10 +6,10 @@ What the table of models promises: that a name still means the files that were a
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from tempkb.core.errors import ModelError
+from tempkb.core.model_words import ModelRequest
 from tempkb.engine.steps import Standing
 from tempkb.engine.tasks import Task, said_in
-from tempkb.errors import ModelError
-from tempkb.models.declaration import ModelRequest
 from tempkb.models.known import known_models, located, words_of_row
 from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.store.promises import Promise, Subject

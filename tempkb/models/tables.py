@@ -3,7 +3,7 @@
 Declares the room of language models.
 """
 
-from tempkb.room import Room
+from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules
 from tempkb.store.tables import Family, Table
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from tempkb.benchmarks.reading import Aggregate
-from tempkb.results.requests import Period
-from tempkb.statistics import (
+from tempkb.core.statistics import (
     Calibration,
     Estimate,
     KnowledgeDate,
@@ -23,6 +22,7 @@ from tempkb.statistics import (
     proportion,
     two_way_proportion,
 )
+from tempkb.results.requests import Period
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Ids = np.ndarray[Any, np.dtype[np.uint64]]

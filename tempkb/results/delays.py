@@ -15,15 +15,15 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from tempkb.core.statistics.turnbull import Arrivals, turnbull
+from tempkb.core.windows import Window, windows_until
 from tempkb.results.tables import ALL, DELAYS_SEED, DELAYS_YEARS, FACT_DELAYS
-from tempkb.statistics.turnbull import Arrivals, turnbull
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
-from tempkb.wikidata.late import HOLDS
-from tempkb.wikidata.scope import PROVISIONAL_DAYS, dump_dates
-from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
-from tempkb.wikidata.views import POSSIBLE_FROM
-from tempkb.windows import Window, windows_until
+from tempkb.wiki.wikidata.late import HOLDS
+from tempkb.wiki.wikidata.scope import PROVISIONAL_DAYS, dump_dates
+from tempkb.wiki.wikidata.tables import FACTS, WIKIDATA_ENTITIES
+from tempkb.wiki.wikidata.views import POSSIBLE_FROM
 
 SHARES = (0.5, 0.75, 0.9, 0.95, 0.99)
 BEGUN, HOLDING = "begun", "holding"

@@ -8,9 +8,9 @@ from typing import Any
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
+from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.models.tables import MODELS
-from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.quoting import literal, literals
 from tempkb.store.store import Store
 

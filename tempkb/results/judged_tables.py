@@ -1,11 +1,11 @@
 """The tables of what answers of models are worth, and the views of their means."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.estimates_sql import ALL as EVERY
-from tempkb.estimates_sql import FRACTION, SHARE, estimates, pooled
-from tempkb.generations.measures import NAMES
-from tempkb.generations.tables import STATUSES
-from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.core.estimates_sql import ALL as EVERY
+from tempkb.core.estimates_sql import FRACTION, SHARE, estimates, pooled
+from tempkb.models.generations.measures import NAMES
+from tempkb.models.generations.tables import STATUSES
+from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.store.columns import columns, rules
 from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View, table_of_results

@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Judging
+from tempkb.core.prompts import QUESTION_ID
 from tempkb.engine.steps import Work
-from tempkb.generations.measures import (
+from tempkb.models.generations.measures import (
     beginning,
     best,
     exact_match,
@@ -21,12 +22,11 @@ from tempkb.generations.measures import (
     rouge1,
     token_f1,
 )
-from tempkb.generations.tables import GENERATIONS, UNMEASURED
+from tempkb.models.generations.tables import GENERATIONS, UNMEASURED
+from tempkb.models.scores.tables import PROMPT_SCORES, model_of
 from tempkb.models.tables import MODELS
-from tempkb.prompts import QUESTION_ID
 from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.results.tables import ALL
-from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.store.memory import view_files
 from tempkb.store.merge import union_by_key
 from tempkb.store.quoting import literals

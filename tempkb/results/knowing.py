@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tempkb.results.answering import ModelScores, Question, Scored
-from tempkb.statistics import (
+from tempkb.core.statistics import (
     MIN_CLUSTERS,
     Estimate,
     change,
@@ -27,7 +26,8 @@ from tempkb.statistics import (
     proportion,
     ranks,
 )
-from tempkb.wording import counted, percent
+from tempkb.core.wording import counted, percent
+from tempkb.results.answering import ModelScores, Question, Scored
 
 Level = Callable[[Any, Any], Estimate]
 Change = Callable[[Any, Any, Any, Any], Estimate]

@@ -17,14 +17,14 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from tempkb.linking.known import rows_of
-from tempkb.linking.tables import LINKERS, LINKING_SCORES
+from tempkb.core.statistics import MIN_CLUSTERS, crossed_bootstrap, equivalence
+from tempkb.core.statistics.estimates import Floats
+from tempkb.core.wording import counted
+from tempkb.models.linking.known import rows_of
+from tempkb.models.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.results.linking_sql import KS, SETUPS
 from tempkb.results.tables import LINKING_EFFECTS
-from tempkb.statistics import MIN_CLUSTERS, crossed_bootstrap, equivalence
-from tempkb.statistics.estimates import Floats
 from tempkb.store.store import Store
-from tempkb.wording import counted
 
 CLAIM_SEEDS = 5
 """With fewer seeds there is an interval, but no claim; with one seed there is neither."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tempkb.pictures import figure, label_dates
+from tempkb.core.pictures import figure, label_dates
 from tempkb.results.linking_reading import CATEGORIES, Linking, Row
 from tempkb.results.linking_sql import KS
 

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from tempkb.benchmarks.linkable.declaration import pool_name
-from tempkb.errors import SettingsError
-from tempkb.linking.known import rows_of
-from tempkb.linking.tables import LINKING_SCORES
+from tempkb.core.errors import SettingsError
+from tempkb.models.linking.known import rows_of
+from tempkb.models.linking.tables import LINKING_SCORES
 from tempkb.results.linking_sql import KS
 from tempkb.results.linking_sums import read_sums
 from tempkb.results.tables import LINKING_SUMS

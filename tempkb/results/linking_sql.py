@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from tempkb.estimates_sql import ALL, FRACTION, SHARE, Measure, estimates
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
+from tempkb.core.estimates_sql import ALL, FRACTION, SHARE, Measure, estimates
+from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, N_TOP
 from tempkb.store.quoting import literal
 
 KS = tuple(2**power for power in range(N_TOP.bit_length()))

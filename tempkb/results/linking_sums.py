@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tempkb.linking.known import rows_of
-from tempkb.linking.tables import LINKERS, LINKING_SCORES
+from tempkb.core.statistics.differences import UNTRAINED, Cells, WeightedSum, weighted_sums
+from tempkb.core.statistics.estimates import codes
+from tempkb.models.linking.known import rows_of
+from tempkb.models.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.results.linking_sql import METRICS, SETUPS, Figure, by_test, by_training, counts, in_and_out, spaces
 from tempkb.results.tables import LINKING_SUMS
-from tempkb.statistics.differences import UNTRAINED, Cells, WeightedSum, weighted_sums
-from tempkb.statistics.estimates import codes
 from tempkb.store.store import Store
 
 Answer = Callable[[str], pa.Table]

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import partial
 
-from tempkb.estimates_sql import MIN_CLUSTERS
-from tempkb.listings import BETTER, OWN, WORSE, Marked, Sheet, as_latex, csv_of, estimate
+from tempkb.core.estimates_sql import MIN_CLUSTERS
+from tempkb.core.wording import counted, in_points, percent, rounded
 from tempkb.results.linking_reading import CATEGORIES, Linking, Row
-from tempkb.wording import counted, in_points, percent, rounded
+from tempkb.store.listings import BETTER, OWN, WORSE, Marked, Sheet, as_latex, csv_of, estimate
 
 _COLOURED = 0.005  # smaller differences have no colour
 

@@ -9,11 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tempkb.linking.nil import VALUES, p_values, scores_of_earlier
-from tempkb.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, linker_of, parts_of
-from tempkb.results.tables import NIL_RESULTS
-from tempkb.statistics.calibration import clustered_auc, permuted_aucs
-from tempkb.statistics.estimates import (
+from tempkb.core.statistics.calibration import clustered_auc, permuted_aucs
+from tempkb.core.statistics.estimates import (
     Codes,
     Estimate,
     Sums,
@@ -25,6 +22,9 @@ from tempkb.statistics.estimates import (
     ratio_mean,
     summed,
 )
+from tempkb.models.linking.nil import VALUES, p_values, scores_of_earlier
+from tempkb.models.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, linker_of, parts_of
+from tempkb.results.tables import NIL_RESULTS
 from tempkb.store.memory import asking, declared_rows
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store

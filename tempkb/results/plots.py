@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.generations.measures import NAMES
-from tempkb.pictures import figure
+from tempkb.core.pictures import figure
+from tempkb.models.generations.measures import NAMES
 from tempkb.results.knowing import Known, by_question
 
 _ROW = 0.42  # inches of a model

@@ -13,16 +13,16 @@ import pyarrow as pa
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Aggregate
+from tempkb.core.statistics import MIN_CLUSTERS
+from tempkb.core.windows import Granularity, window_of, windows_until
 from tempkb.models.known import known_models, unusable_models
+from tempkb.models.scores.tables import PROMPT_SCORES, model_of
 from tempkb.models.tables import NOT_LOADED
 from tempkb.results.answering import Answers, Flags, Floats, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
 from tempkb.results.tables import FACT_DELAYS
-from tempkb.scores.tables import PROMPT_SCORES, model_of
-from tempkb.statistics import MIN_CLUSTERS
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
-from tempkb.windows import Granularity, window_of, windows_until
 
 Days = np.ndarray[Any, np.dtype[np.datetime64]]
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import click
 from msgspec import Meta
 
-from tempkb.errors import SettingsError
-from tempkb.generations.measures import NAMES
-from tempkb.options import Count, Form, InOrder, Request, one_of, option, read_as
-from tempkb.windows import Days, parse_range
+from tempkb.core.errors import SettingsError
+from tempkb.core.options import Count, Form, InOrder, Request, one_of, option, read_as
+from tempkb.core.windows import Days, parse_range
+from tempkb.models.generations.measures import NAMES
 
 LAST = "last"
 YEARS_BEFORE = 3

@@ -1,10 +1,10 @@
 """Declares the room of results."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.engine.room import Room
 from tempkb.results import judged_tables
 from tempkb.results.tables import TABLES
 from tempkb.results.views import OF_ENTITIES, OF_GAPS, OF_LEAKS, OF_LINKING
-from tempkb.room import Room
 
 VIEWS = (
     *(view for one in BENCHMARKS if one.reading for view in one.reading.views),

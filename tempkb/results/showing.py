@@ -2,9 +2,8 @@
 
 import pyarrow as pa
 
+from tempkb.core.pictures import as_markdown
 from tempkb.engine.tasks import Picture, Rows, Shown, Shows
-from tempkb.listings import Sheet
-from tempkb.pictures import as_markdown
 from tempkb.results.judged_tables import JUDGED_CHANGES
 from tempkb.results.knowing import known_of
 from tempkb.results.plots import delays_figure, levels_figure, names_figure, windows_figure
@@ -12,6 +11,7 @@ from tempkb.results.reading import read_levels_by_window, read_questions
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import FACT_DELAYS, KNOWLEDGE, LINKING_EFFECTS
 from tempkb.results.tabling import listings_of, read_names, sample_by_kind
+from tempkb.store.listings import Sheet
 from tempkb.store.store import Store
 
 

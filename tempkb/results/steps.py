@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.steps import Log, Look, Source, Step, Work
 from tempkb.engine.tasks import Task
-from tempkb.generations.tables import GENERATIONS
-from tempkb.linking.known import rows_of
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
+from tempkb.models.generations.tables import GENERATIONS
+from tempkb.models.linking.known import rows_of
+from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
+from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.models.tables import MODELS
+from tempkb.platform.rooms import TABLES, VIEWS, steps
 from tempkb.results import tables
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS
-from tempkb.rooms import TABLES, VIEWS, steps
-from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
 from tempkb.store.tables import Table, by_name
 from tempkb.store.versions import Version
-from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
+from tempkb.wiki.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,7 +74,7 @@ def _below(names: Sequence[str]) -> Iterator[str]:
 
 
 def _command(store: Store, table: Table, key: str) -> str:
-    from tempkb.again import command_for
+    from tempkb.models.again import command_for
 
     return command_for(store, table.name, key)
 

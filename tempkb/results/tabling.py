@@ -10,18 +10,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.generations.measures import NAMES
-from tempkb.listings import Listing, as_csv, as_latex, estimate
+from tempkb.core.wording import percent
+from tempkb.models.generations.measures import NAMES
 from tempkb.models.known import until_in_words
 from tempkb.results.answering import Scored
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.knowing import Known, by_question, known_of
 from tempkb.results.reading import read_windows
 from tempkb.results.tables import KNOWLEDGE
+from tempkb.store.listings import Listing, as_csv, as_latex, estimate
 from tempkb.store.quoting import identifier, literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.wording import percent
 
 
 def rows_of_known(table: Table, known: Sequence[Known]) -> pa.Table:

@@ -10,13 +10,13 @@ Declares views of linking: accuracies of linkers by snapshot, changes, in- and o
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING
 from tempkb.benchmarks.reading import Part, united
-from tempkb.estimates_sql import end_of_window, window_of
-from tempkb.linking.known import rows_of
-from tempkb.linking.tables import LINKERS, LINKING_SCORES
+from tempkb.core.estimates_sql import end_of_window, window_of
+from tempkb.models.linking.known import rows_of
+from tempkb.models.linking.tables import LINKERS, LINKING_SCORES
+from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.models.tables import MODELS
 from tempkb.results.linking_sql import BY_TRAINING, accuracies, counts, spaces
 from tempkb.results.tables import LINKING_SUMS
-from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import View
 
 LINKED = "linker"

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tempkb.errors import ContractError
+from tempkb.core.errors import ContractError
 from tempkb.store import types
 from tempkb.store.types import ColumnType, list_of
 

@@ -27,11 +27,11 @@ from typing import Any
 
 import duckdb
 
-from tempkb.errors import StoredDamageError
+from tempkb.core.errors import StoredDamageError
+from tempkb.core.files import NO_ROOM
+from tempkb.core.locks import LockTimeoutError, Patience, locked
 from tempkb.store.columns import columns
-from tempkb.store.files import NO_ROOM
 from tempkb.store.lake import Lake
-from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.opening import (
     DamagedDatabaseError,
     DatabaseFileError,

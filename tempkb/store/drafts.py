@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tempkb
-from tempkb.errors import ContractError
-from tempkb.store.files import parquet_writer
+from tempkb.core.errors import ContractError
+from tempkb.core.files import parquet_writer
 from tempkb.store.lake import Lake
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names

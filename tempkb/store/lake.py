@@ -23,9 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from tempkb.errors import ContractError, StoredDamageError
-from tempkb.record import digest_of
-from tempkb.store.files import (
+from tempkb.core.errors import ContractError, StoredDamageError
+from tempkb.core.files import (
     NO_ROOM,
     LinkError,
     carry_sum,
@@ -37,7 +36,8 @@ from tempkb.store.files import (
     replace_whole,
     sync,
 )
-from tempkb.store.locks import LockTimeoutError, Patience, is_same, locked, try_lock
+from tempkb.core.locks import LockTimeoutError, Patience, is_same, locked, try_lock
+from tempkb.core.record import digest_of
 from tempkb.store.versions import DESCRIPTION, PART, SWAP_LOCK, Fault, Version, describe, read_version
 
 POINTER = "CURRENT"

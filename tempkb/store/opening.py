@@ -13,8 +13,8 @@ from pathlib import Path
 
 import duckdb
 
-from tempkb.errors import TempkbError
-from tempkb.store.locks import LockTimeoutError, Patience
+from tempkb.core.errors import TempkbError
+from tempkb.core.locks import LockTimeoutError, Patience
 from tempkb.store.quoting import literal
 
 # The name under which the file is attached: the one that it has for who opens it by itself.

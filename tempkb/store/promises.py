@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tempkb.core.windows import window_of_key
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
-from tempkb.windows import window_of_key
 
 _EXAMPLES = 5
 # Queries that found nothing in this process. The path of a file names its version, and so its content.

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import duckdb
 
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
 from tempkb.store.quoting import file_name, identifier, literals
 
 _READS = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tempkb.errors import SettingsError
-from tempkb.options import Words
-from tempkb.store.files import own, read_summed, write_summed
-from tempkb.store.locks import locked
+from tempkb.core.errors import SettingsError
+from tempkb.core.files import own, read_summed, write_summed
+from tempkb.core.locks import locked
+from tempkb.core.options import Words
 
 Noted = Literal["asked", "generated"]
 

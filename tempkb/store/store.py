@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tempkb.errors import SettingsError
-from tempkb.record import digest_of
-from tempkb.settings import Home
+from tempkb.core.errors import SettingsError
+from tempkb.core.files import open_parquet
+from tempkb.core.locks import Patience, locked
+from tempkb.core.record import digest_of
+from tempkb.core.settings import Home
 from tempkb.store.drafts import Draft, Exclusion, Provenance
-from tempkb.store.files import open_parquet
 from tempkb.store.lake import DAY, Lake
-from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
 from tempkb.store.quoting import identifier
 from tempkb.store.tables import SIDE_TABLES, Family, Table, View, by_name

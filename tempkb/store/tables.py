@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from tempkb.errors import ContractError
+from tempkb.core.errors import ContractError
 from tempkb.store.columns import Column, Rule, columns
 from tempkb.store.quoting import identifier
 

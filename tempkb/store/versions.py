@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tempkb.errors import StoredDamageError
-from tempkb.store.files import LinkError, fault_of, own, read_summed, sum_of, write_summed
-from tempkb.store.locks import locked
+from tempkb.core.errors import StoredDamageError
+from tempkb.core.files import LinkError, fault_of, own, read_summed, sum_of, write_summed
+from tempkb.core.locks import locked
 from tempkb.store.memory import has_columns_of
 from tempkb.store.tables import EXCLUSIONS, Table
 

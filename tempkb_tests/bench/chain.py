@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from tempkb.titles import Site
-from tempkb.wikitext.article import read_article
+from tempkb.core.titles import Site
+from tempkb.wiki.wikitext.article import read_article
 from tempkb_tests.bench.measuring import PAIRS, Side, measure, ratios, row, speed, spread
 from tempkb_tests.wikitext.hostile import HOSTILE
 

@@ -110,11 +110,11 @@ def _count(sentences: list[str], chunker: Chunker | None) -> int:
 def _release(folder: Path) -> None:
     """A whole release over the demo world: sentences parsed are the distinct ones."""
     import tempkb
-    from tempkb.api import open_store
     from tempkb.benchmarks.ecbd.benchmark import ECBD
     from tempkb.benchmarks.ecbd.design import make_design
     from tempkb.benchmarks.methods import build_release
     from tempkb.benchmarks.register import create, keep
+    from tempkb.platform.api import open_store
 
     with tempfile.TemporaryDirectory(dir=folder) as name:
         run_tempkb(Path(name), "demo")

@@ -54,6 +54,8 @@ def _shown(word: str) -> str:
 def _run(arguments: tuple[str, ...], environment: dict[str, str]) -> tuple[float, float]:
     """Seconds of wall time, and of CPU, user and system."""
     begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-m", "tempkb.cli", *arguments], env=environment, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "tempkb.commands.cli", *arguments], env=environment, check=True, capture_output=True
+    )
     wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

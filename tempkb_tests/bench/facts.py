@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
+from tempkb.wiki.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
 _LANGUAGES = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqr"]

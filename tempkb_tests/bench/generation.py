@@ -18,12 +18,12 @@ import torch
 import transformers
 from tokenizers import AddedToken, processors
 
+from tempkb.core.prompts import Question
 from tempkb.models.decoding.decoder import Decoder
 from tempkb.models.decoding.masks import SAMPLES, TOP_K, draws
 from tempkb.models.decoding.stepping import GAP
 from tempkb.models.loading import LoadedModel, loaded
 from tempkb.models.scorers import MASKS, NEW_TOKENS
-from tempkb.prompts import Question
 from tempkb_tests.bench.measuring import row
 from tempkb_tests.bench.scoring import Timed, _compare, _row, byte_level, sentence, unigram
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape
 
-from tempkb.revisions.history import base36_sha1
+from tempkb.wiki.revisions.history import base36_sha1
 
 HEAD = (
     '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">\n  <siteinfo>\n'

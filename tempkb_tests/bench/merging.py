@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tempkb.revisions.staging import Run
 from tempkb.store.merge import SortedRun, merge_sorted
+from tempkb.wiki.revisions.staging import Run
 from tempkb_tests.bench.measuring import row
 
 _ROWS = 20

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 
-from tempkb.rooms import TABLES, VIEWS
+from tempkb.platform.rooms import TABLES, VIEWS
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.tables import by_name
 from tempkb_tests.bench.measuring import Side, measure, row, spread

@@ -25,10 +25,10 @@ import transformers
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
+from tempkb.core.prompts import Prompt
 from tempkb.models.loading import LoadedModel, loaded
 from tempkb.models.rows import Score
 from tempkb.models.scoring import Scorer
-from tempkb.prompts import Prompt
 from tempkb_tests.bench.measuring import row, spread
 
 REPEATS = 3

@@ -90,7 +90,7 @@ def _search(side: str, n_queries: int, n_candidates: int, dim: int, device: str)
     _begin(device)
     began, began_cpu = time.perf_counter(), time.process_time()
     if side == "tempkb":
-        from tempkb.linking.searching import top
+        from tempkb.models.linking.searching import top
 
         found, _ = top(queries, candidates, pages, K, lambda line: None, device)
     elif side == "numpy":
@@ -168,20 +168,20 @@ def _way_of_vectors(n: int, folder: Path) -> dict[str, float]:
     os.environ |= {"TEMPKB_HOME": str(folder), "TEMPKB_GRANULARITY": "year", "TEMPKB_WORKERS": "1"}
     import pyarrow as pa
 
-    from tempkb.api import open_store
     from tempkb.benchmarks.register import create
     from tempkb.benchmarks.tempel.benchmark import TEMPEL
     from tempkb.benchmarks.tempel.design import make_design
     from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
     from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES
     from tempkb.benchmarks.work import working
-    from tempkb.linking import encoders
-    from tempkb.linking.candidates import of_release
-    from tempkb.linking.requests import LinkRequest
-    from tempkb.linking.tables import DIGESTS
-    from tempkb.linking.vectors import encode_missing, vectors_of
-    from tempkb.mentions.tables import PAGE_TEXTS
+    from tempkb.models.linking import encoders
+    from tempkb.models.linking.candidates import of_release
+    from tempkb.models.linking.requests import LinkRequest
+    from tempkb.models.linking.tables import DIGESTS
+    from tempkb.models.linking.vectors import encode_missing, vectors_of
+    from tempkb.platform.api import open_store
     from tempkb.store.drafts import Provenance
+    from tempkb.wiki.mentions.tables import PAGE_TEXTS
 
     store, cut = open_store(), date(2022, 1, 1)
     store.claim("benchwiki")

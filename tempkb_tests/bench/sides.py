@@ -25,7 +25,7 @@ FIRST, LAST = date(2012, 1, 1), date(2022, 1, 1)
 
 def decompress(file: str) -> None:
     """Read a file and count its bytes."""
-    from tempkb.dumps.files import open_dump
+    from tempkb.wiki.dumps.files import open_dump
 
     print(sum(len(piece) for piece in open_dump(Path(file))))
 
@@ -35,13 +35,13 @@ def select(
 ) -> None:
     """Build the windows whose start lies in [since, last), of a home whose first window begins in 2012."""
     os.environ["TEMPKB_HOME"] = home
-    from tempkb.dumps.catalogue import Dump, DumpFile
-    from tempkb.dumps.tables import TABLES as DUMPS
-    from tempkb.revisions.building import Plan, build
-    from tempkb.revisions.tables import TABLES
-    from tempkb.settings import load_home
+    from tempkb.core.settings import load_home
+    from tempkb.core.windows import epoch_seconds, windows_between
     from tempkb.store.store import Store
-    from tempkb.windows import epoch_seconds, windows_between
+    from tempkb.wiki.dumps.catalogue import Dump, DumpFile
+    from tempkb.wiki.dumps.tables import TABLES as DUMPS
+    from tempkb.wiki.revisions.building import Plan, build
+    from tempkb.wiki.revisions.tables import TABLES
 
     loaded = load_home(
         granularity=granularity, first_window=FIRST, namespaces="all", workers=int(os.environ["BENCH_WORKERS"])
@@ -67,8 +67,8 @@ def mwxml(file: str, granularity: str, out: str) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from tempkb.revisions.stable import select_stable
-    from tempkb.windows import Granularity, epoch_seconds, windows_between
+    from tempkb.core.windows import Granularity, epoch_seconds, windows_between
+    from tempkb.wiki.revisions.stable import select_stable
 
     cuts = [epoch_seconds(window.cut) for window in windows_between(FIRST, LAST, Granularity(granularity))]
     log: list[dict[str, object]] = []
@@ -113,9 +113,9 @@ def mwxml(file: str, granularity: str, out: str) -> None:
 
 def texts(file: str, out: str) -> None:
     """Write the last text of each page."""
-    from tempkb.dumps.elements import unescape
-    from tempkb.dumps.files import open_dump
-    from tempkb.dumps.xml import PageStream
+    from tempkb.wiki.dumps.elements import unescape
+    from tempkb.wiki.dumps.files import open_dump
+    from tempkb.wiki.dumps.xml import PageStream
 
     stream = PageStream(open_dump(Path(file)), file)
     with Path(out).open("w", encoding="utf-8") as lines:
@@ -129,8 +129,8 @@ def clean(reader: str, file: str) -> None:
     import mwparserfromhell
     import wikitextparser
 
-    from tempkb.titles import Site
-    from tempkb.wikitext.article import read_article
+    from tempkb.core.titles import Site
+    from tempkb.wiki.wikitext.article import read_article
 
     site = Site("enwiki")
 
@@ -165,12 +165,12 @@ def chain(home: str, file: str, out: str) -> None:
 
     began = 0.0
     select(home, file, "year")
-    from tempkb.dumps.catalogue import Dump, DumpFile
-    from tempkb.dumps.pages import write_namespaces
-    from tempkb.rooms import TABLES
-    from tempkb.settings import load_home
+    from tempkb.core.settings import load_home
+    from tempkb.core.windows import epoch_seconds
+    from tempkb.platform.rooms import TABLES
     from tempkb.store.store import Store
-    from tempkb.windows import epoch_seconds
+    from tempkb.wiki.dumps.catalogue import Dump, DumpFile
+    from tempkb.wiki.dumps.pages import write_namespaces
 
     began = noted("start, reading, choosing, writing snapshots and texts", began)
     store = Store(load_home(workers=1), TABLES)
@@ -186,13 +186,13 @@ def chain(home: str, file: str, out: str) -> None:
 def growth(home: str, pages: str, out: str) -> None:
     """Measure mentions and a release of a demo world."""
     os.environ["TEMPKB_HOME"] = home
+    from tempkb.commands.runs.building import build
     from tempkb.demo.world import write_demo
-    from tempkb.planning.declaration import Request
-    from tempkb.runs.building import build
+    from tempkb.platform.planning.declaration import Request
 
     write_demo(7, int(pages), 12)
     build(Request(select=("dump_files", "pages", "namespaces", "revision_log", "stable_snapshots", "page_wikitexts")))
-    from tempkb.api import open_store
+    from tempkb.platform.api import open_store
 
     stages: dict[str, float] = {}
 
@@ -211,8 +211,8 @@ def growth(home: str, pages: str, out: str) -> None:
 
 def entities(reader: str, file: str) -> None:
     """Decode the entities of a file."""
-    from tempkb.dumps.files import open_dump
-    from tempkb.wikidata.reading import Tally, read_entities
+    from tempkb.wiki.dumps.files import open_dump
+    from tempkb.wiki.wikidata.reading import Tally, read_entities
 
     if reader == "nothing":
         return
@@ -234,9 +234,9 @@ def entities(reader: str, file: str) -> None:
 def wikidata(home: str, file: str) -> None:
     """Read a Wikidata dump into a home."""
     os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki", "TEMPKB_FIRST_WINDOW": "2012-01-01"}
-    from tempkb.api import open_store
-    from tempkb.dumps.entities import name_entities
-    from tempkb.wikidata.building import read_dump
+    from tempkb.platform.api import open_store
+    from tempkb.wiki.dumps.entities import name_entities
+    from tempkb.wiki.wikidata.building import read_dump
 
     print(read_dump(open_store(), name_entities([Path(file)], LAST), print).n_entities)
 
@@ -247,9 +247,9 @@ FACTS_DUMP = "wikidatawiki-20220101"
 def make_facts(home: str, n: str) -> None:
     """Write synthetic facts into a home's lake."""
     os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki"}
-    from tempkb.api import open_store
+    from tempkb.platform.api import open_store
     from tempkb.store.drafts import Provenance
-    from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
+    from tempkb.wiki.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
     from tempkb_tests.bench.facts import facts_table
 
     store = open_store()
@@ -262,11 +262,11 @@ def make_facts(home: str, n: str) -> None:
 def release_facts(home: str, n: str, last: str = "changes") -> None:
     """Build a release over forty quarters, with all subjects, up to its changes or its prompts."""
     os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki"}
-    from tempkb.api import open_store
     from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
     from tempkb.benchmarks.fact_queries.design import DYNAMIC, make_design
     from tempkb.benchmarks.methods import build_step
     from tempkb.benchmarks.register import create, keep
+    from tempkb.platform.api import open_store
 
     store = open_store()
     design = make_design(DYNAMIC, "tempkb", FACTS_DUMP, f"{FIRST}..{LAST}", "quarter", (), {"max_subjects": n})
@@ -282,10 +282,10 @@ def _finish(store, cuts, noted, began: float) -> None:
     from tempkb.benchmarks.register import create, keep
     from tempkb.benchmarks.tempel.benchmark import TEMPEL
     from tempkb.benchmarks.tempel.design import make_design
+    from tempkb.core.windows import window_ending
     from tempkb.engine.steps import bring
-    from tempkb.mentions.steps import BY_WINDOW, CLEAN
-    from tempkb.rooms import steps
-    from tempkb.windows import window_ending
+    from tempkb.platform.rooms import steps
+    from tempkb.wiki.mentions.steps import BY_WINDOW, CLEAN
 
     bring(store, steps(), CLEAN, store.lake.partitions("page_wikitexts"), print)
     began = noted("cleaning, links", began)

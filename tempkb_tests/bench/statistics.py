@@ -6,7 +6,7 @@ from datetime import date
 
 import numpy as np
 
-from tempkb.statistics import (
+from tempkb.core.statistics import (
     Scored,
     cluster_bootstrap,
     clustered_mean,

@@ -8,9 +8,9 @@ from unittest import mock
 import pytest
 
 from tempkb.benchmarks.export_folder import SUMS, export_folder
-from tempkb.errors import SettingsError
-from tempkb.store.files import LinkError
-from tempkb.store.locks import LockTimeoutError
+from tempkb.core.errors import SettingsError
+from tempkb.core.files import LinkError
+from tempkb.core.locks import LockTimeoutError
 from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.killed import KilledError
 

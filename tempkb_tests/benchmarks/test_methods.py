@@ -26,12 +26,12 @@ from tempkb.benchmarks.register import (
 )
 from tempkb.benchmarks.tasks import _none_half_built
 from tempkb.benchmarks.work import working
+from tempkb.core.errors import ContractError, DesignError
+from tempkb.core.locks import Patience
+from tempkb.core.settings import load_home
 from tempkb.engine.tasks import Order
-from tempkb.errors import ContractError, DesignError
-from tempkb.settings import load_home
 from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import Patience
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
@@ -324,7 +324,7 @@ def test_a_kill_at_any_write_leaves_what_is_listed_and_can_be_finished(store, at
     """Of an extension: before its entry, each of its partitions, and its list."""
     build(store, "good", y2022=(1, 2))
     extended = release_of("good", y2022=(1, 2), y2023=(3,))
-    from tempkb.store import files
+    from tempkb.core import files
 
     real, left = files.replace_whole, [at]
 
@@ -334,7 +334,7 @@ def test_a_kill_at_any_write_leaves_what_is_listed_and_can_be_finished(store, at
         left[0] -= 1
         real(*told)
 
-    places = ("tempkb.store.files", "tempkb.store.lake")
+    places = ("tempkb.core.files", "tempkb.store.lake")
     with pytest.MonkeyPatch.context() as patch:
         for place in places:
             patch.setattr(f"{place}.replace_whole", dying)

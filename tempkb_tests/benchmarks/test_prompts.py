@@ -6,10 +6,10 @@ from collections import defaultdict
 import pytest
 
 import tempkb
-from tempkb.api import open_store
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
+from tempkb.platform.api import open_store
 from tempkb_tests.benchmarks.splitmix import splitmix
 from tempkb_tests.conftest import run_tempkb
 

@@ -4,7 +4,6 @@ import shutil
 
 import pytest
 
-from tempkb.api import open_store
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.register import (
     create,
@@ -19,8 +18,9 @@ from tempkb.benchmarks.register import (
     write_entry,
 )
 from tempkb.benchmarks.templama.benchmark import TEMPLAMA
-from tempkb.errors import DesignError
-from tempkb.screens.console import program
+from tempkb.commands.screens.console import program
+from tempkb.core.errors import DesignError
+from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
 from tempkb_tests.conftest import run_tempkb

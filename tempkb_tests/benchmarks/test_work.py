@@ -7,14 +7,14 @@ import pytest
 
 from tempkb.benchmarks.register import alone, mark_built, write_entry
 from tempkb.benchmarks.work import make_table, working
-from tempkb.errors import ContractError
-from tempkb.filtering import LeftOut
-from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.settings import load_home
+from tempkb.core.errors import ContractError
+from tempkb.core.filtering import LeftOut
+from tempkb.core.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
 from tempkb.store.store import Store
+from tempkb.wiki.mentions.tables import PAGE_TEXTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb_tests.benchmarks.test_methods import COUNTED, ROWS, TOLD, own_row, release_of, rows_of
 from tempkb_tests.damage import cut_off
 

@@ -4,11 +4,11 @@ from datetime import date
 
 import pytest
 
-from tempkb.api import open_store
 from tempkb.demo.export import write_entities
-from tempkb.dumps.catalogue import find_dumps
+from tempkb.platform.api import open_store
 from tempkb.store.plain import plain_rows
-from tempkb.wikidata.building import read_dump
+from tempkb.wiki.dumps.catalogue import find_dumps
+from tempkb.wiki.wikidata.building import read_dump
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 import tempkb
-from tempkb.cli import main
+from tempkb.commands.cli import main
+from tempkb.core.errors import SettingsError
 from tempkb.demo.export import write_dump
 from tempkb.demo.world import make_world
-from tempkb.errors import SettingsError
 from tempkb_tests.conftest import run_tempkb
 
 

@@ -18,13 +18,13 @@ SECONDS = 60
 READ = """
 import sys
 from pathlib import Path
-from tempkb.dumps.elements import BrokenPageError
-from tempkb.dumps.files import open_dump
-from tempkb.dumps.sql import read_rows
-from tempkb.dumps.xml import PageStream
+from tempkb.wiki.dumps.elements import BrokenPageError
+from tempkb.wiki.dumps.files import open_dump
+from tempkb.wiki.dumps.sql import read_rows
+from tempkb.wiki.dumps.xml import PageStream
 from tempkb.engine.items import peak_megabytes
-from tempkb.errors import SourceError
-from tempkb.wikidata.reading import Tally, read_entities
+from tempkb.core.errors import SourceError
+from tempkb.wiki.wikidata.reading import Tally, read_entities
 
 path, kept = Path(sys.argv[1]), 0
 try:

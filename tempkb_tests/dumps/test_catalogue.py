@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.dumps.catalogue import (
+from tempkb.core.errors import SettingsError, SourceError
+from tempkb.core.windows import Granularity, Window
+from tempkb.wiki.dumps.catalogue import (
     DumpFile,
     find_dumps,
     group_items,
@@ -18,9 +20,7 @@ from tempkb.dumps.catalogue import (
     serving_dump,
     tables_dump,
 )
-from tempkb.dumps.entities import holds_entities, name_entities
-from tempkb.errors import SettingsError, SourceError
-from tempkb.windows import Granularity, Window
+from tempkb.wiki.dumps.entities import holds_entities, name_entities
 from tempkb_tests.revisions.builds import export, page, revision
 
 Q4 = Window(date(2021, 10, 1), Granularity.QUARTER)
@@ -111,7 +111,7 @@ def test_the_sum_of_a_file_whose_path_is_not_utf_8_is_noted_and_found(tmp_path, 
     (found,) = find_dumps(tmp_path)
     expected = hashlib.sha256(path.read_bytes()).hexdigest()
     assert found.files[0].sha256 == expected
-    monkeypatch.setattr("tempkb.dumps.sums.pieces_of", lambda _path: pytest.fail("read again"))
+    monkeypatch.setattr("tempkb.wiki.dumps.sums.pieces_of", lambda _path: pytest.fail("read again"))
     (again,) = find_dumps(tmp_path)
     assert again.files[0].sha256 == expected
 

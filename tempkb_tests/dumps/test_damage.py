@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tempkb.dumps.elements import BrokenPageError
-from tempkb.dumps.files import open_dump
-from tempkb.dumps.sql import read_rows
-from tempkb.dumps.xml import PageStream
-from tempkb.errors import SourceError
+from tempkb.core.errors import SourceError
+from tempkb.wiki.dumps.elements import BrokenPageError
+from tempkb.wiki.dumps.files import open_dump
+from tempkb.wiki.dumps.sql import read_rows
+from tempkb.wiki.dumps.xml import PageStream
 from tempkb_tests.damage import mutations, refused_well, spoil
 from tempkb_tests.dumps.test_sql import COLUMNS, CREATE, HOSTILE, sql
 from tempkb_tests.revisions.builds import HEAD, build_files, page, revision

@@ -12,14 +12,14 @@ from unittest import mock
 
 import pytest
 
-from tempkb.dumps import download as download_module
-from tempkb.dumps import download as transfer_module
-from tempkb.dumps import http as connections
-from tempkb.dumps.catalogue import find_dumps
-from tempkb.dumps.download import Download, Transfer
-from tempkb.dumps.http import Brake, HttpMirror, Manners
-from tempkb.dumps.offers import FolderMirror, OfferedFile, below, offers_of
-from tempkb.errors import SettingsError, SourceError
+from tempkb.core.errors import SettingsError, SourceError
+from tempkb.wiki.dumps import download as download_module
+from tempkb.wiki.dumps import download as transfer_module
+from tempkb.wiki.dumps import http as connections
+from tempkb.wiki.dumps.catalogue import find_dumps
+from tempkb.wiki.dumps.download import Download, Transfer
+from tempkb.wiki.dumps.http import Brake, HttpMirror, Manners
+from tempkb.wiki.dumps.offers import FolderMirror, OfferedFile, below, offers_of
 from tempkb_tests.dumps import server as faults
 from tempkb_tests.dumps.server import drop_after, ignore_range, say, serving, wrong_range
 from tempkb_tests.killed import KilledError
@@ -505,7 +505,7 @@ def test_sums_are_computed_once_and_again_when_a_file_changes(mirror, server, du
     (found,) = find_dumps(tmp_path)
     (history,) = found.history
     with monkeypatch.context() as patched:
-        patched.setattr("tempkb.dumps.sums.pieces_of", lambda _path: pytest.fail("read again"))
+        patched.setattr("tempkb.wiki.dumps.sums.pieces_of", lambda _path: pytest.fail("read again"))
         history.verify()
         assert history.sha256 == hashlib.sha256(HISTORY).hexdigest()
     history.path.write_bytes(HISTORY[:-1] + b"?")

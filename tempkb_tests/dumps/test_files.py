@@ -11,10 +11,10 @@ import py7zr
 import pytest
 import zstandard
 
-from tempkb.dumps.catalogue import DumpFile, last_revision
-from tempkb.dumps.files import DamageError, Progress, SevenZipBrokenError, SevenZipReader, open_dump
-from tempkb.dumps.looking import look_at
-from tempkb.errors import SourceError
+from tempkb.core.errors import SourceError
+from tempkb.wiki.dumps.catalogue import DumpFile, last_revision
+from tempkb.wiki.dumps.files import DamageError, Progress, SevenZipBrokenError, SevenZipReader, open_dump
+from tempkb.wiki.dumps.looking import look_at
 
 TEXT = b"<mediawiki>" + b"".join(b"<page>%d</page>" % (n * n) for n in range(40_000)) + b"</mediawiki>\n"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.dumps.catalogue import find_dumps
-from tempkb.dumps.offers import FolderMirror, offers_of, read_status, read_sums, wikis_in
-from tempkb.errors import SourceError
+from tempkb.core.errors import SourceError
+from tempkb.wiki.dumps.catalogue import find_dumps
+from tempkb.wiki.dumps.offers import FolderMirror, offers_of, read_status, read_sums, wikis_in
 from tempkb_tests.damage import spoil
 from tempkb_tests.dumps.server import Server, serving
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.entities import name_entities
-from tempkb.dumps.looking import look_at
-from tempkb.errors import SourceError
+from tempkb.core.errors import SourceError
+from tempkb.wiki.dumps.catalogue import name_dump
+from tempkb.wiki.dumps.entities import name_entities
+from tempkb.wiki.dumps.looking import look_at
 from tempkb_tests.damage import PACKINGS
 from tempkb_tests.dumps.test_damage import page_table, props, table
 from tempkb_tests.dumps.test_sql import CREATE

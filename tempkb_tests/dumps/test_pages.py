@@ -7,13 +7,13 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
+from tempkb.core.errors import SourceError
 from tempkb.demo.export import write_dump
 from tempkb.demo.pages import Page
 from tempkb.demo.world import make_world
-from tempkb.dumps import pages as pages_module
-from tempkb.dumps.catalogue import Dump, DumpFile, find_dumps
-from tempkb.dumps.pages import TextsByPage, complete_headers, pages_from_sql
-from tempkb.errors import SourceError
+from tempkb.wiki.dumps import pages as pages_module
+from tempkb.wiki.dumps.catalogue import Dump, DumpFile, find_dumps
+from tempkb.wiki.dumps.pages import TextsByPage, complete_headers, pages_from_sql
 
 
 def rows(dump):

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mwsql import Dump
 
-from tempkb.dumps.files import DamageError
-from tempkb.dumps.sql import read_rows
-from tempkb.errors import SourceError
+from tempkb.core.errors import SourceError
+from tempkb.wiki.dumps.files import DamageError
+from tempkb.wiki.dumps.sql import read_rows
 
 CREATE = (
     "-- a comment; with a semicolon\nDROP TABLE IF EXISTS `page_props`;\nCREATE TABLE `page_props` (\n"

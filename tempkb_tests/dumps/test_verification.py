@@ -6,12 +6,12 @@ from datetime import date
 import pytest
 from click.testing import CliRunner
 
-from tempkb.api import open_store
-from tempkb.cli import main
-from tempkb.dumps.catalogue import find_dumps
-from tempkb.dumps.verification import empty_bin, remove_dump, superfluous
-from tempkb.planning.due import retirable
-from tempkb.store.files import LinkError
+from tempkb.commands.cli import main
+from tempkb.core.files import LinkError
+from tempkb.platform.api import open_store
+from tempkb.platform.planning.due import retirable
+from tempkb.wiki.dumps.catalogue import find_dumps
+from tempkb.wiki.dumps.verification import empty_bin, remove_dump, superfluous
 from tempkb_tests.dumps.server import serving
 from tempkb_tests.dumps.test_lists import TABLES, laid_out
 
@@ -125,7 +125,7 @@ def test_a_removal_that_is_killed_leaves_no_complete_dump(root, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("tempkb.store.files.shutil.rmtree", killed)
+        patched.setattr("tempkb.core.files.shutil.rmtree", killed)
         with pytest.raises(KeyboardInterrupt):
             remove_dump(root, dump)
     assert "testwiki-20260301" not in [one.dump_id for one in find_dumps(root)]

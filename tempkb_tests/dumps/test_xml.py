@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tempkb.dumps import xml
-from tempkb.dumps.elements import BrokenPageError, TextState, read_timestamp, unescape
-from tempkb.dumps.xml import PageStream
-from tempkb.errors import SourceError
-from tempkb.revisions.history import base36_sha1
+from tempkb.core.errors import SourceError
+from tempkb.wiki.dumps import xml
+from tempkb.wiki.dumps.elements import BrokenPageError, TextState, read_timestamp, unescape
+from tempkb.wiki.dumps.xml import PageStream
+from tempkb.wiki.revisions.history import base36_sha1
 from tempkb_tests.revisions.builds import HEAD, export, page, revision
 
 SHA1 = base36_sha1(b"hello").decode()

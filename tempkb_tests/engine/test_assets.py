@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
-from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.definitions import _checks, benchmark_assets, benchmark_checks, build_definitions
-from tempkb.engine.assets import DUMPS, check_of, partitions_of
+from tempkb.core.settings import load_home
 from tempkb.engine.steps import Standing
 from tempkb.engine.tasks import Task
-from tempkb.rooms import ROOMS
-from tempkb.settings import load_home
+from tempkb.platform.api import open_store
+from tempkb.platform.assets import DUMPS, check_of, partitions_of
+from tempkb.platform.definitions import _checks, benchmark_assets, benchmark_checks, build_definitions
+from tempkb.platform.rooms import ROOMS
 from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Promise

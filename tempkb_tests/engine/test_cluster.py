@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 import tempkb
+from tempkb.core.errors import SettingsError, SourceError
+from tempkb.core.locks import locked
+from tempkb.core.settings import Settings
 from tempkb.demo.export import export_xml
-from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.pages import write_namespaces
 from tempkb.engine import choose, cluster
 from tempkb.engine.cluster import Terms, map_items, misfit
-from tempkb.errors import SettingsError, SourceError
-from tempkb.settings import Settings
-from tempkb.store.locks import locked
+from tempkb.wiki.dumps.catalogue import name_dump
+from tempkb.wiki.dumps.pages import write_namespaces
 from tempkb_tests.engine.test_local import is_alive
 from tempkb_tests.mentions.windows_for_tests import clean
 from tempkb_tests.revisions.builds import build_files
@@ -295,7 +295,7 @@ ALONE = """
 import os, signal, sys
 from pathlib import Path
 from tempkb.engine.cluster import map_items
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
 from tempkb_tests.engine.test_cluster import wait_for, work
 folder = Path(sys.argv[1])
 try:

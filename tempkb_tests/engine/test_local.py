@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tempkb.core.errors import SourceError
 from tempkb.engine.items import Meter
 from tempkb.engine.local import map_items
-from tempkb.errors import SourceError
 
 
 def work(item, folder, report):

@@ -6,11 +6,11 @@ from threading import Thread
 import pyarrow as pa
 import pytest
 
+from tempkb.core.locks import Patience
+from tempkb.core.settings import load_home
 from tempkb.engine.steps import Look, Source, Standing, Step, bring
-from tempkb.settings import load_home
 from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.types import INT64, STRING

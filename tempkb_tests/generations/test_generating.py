@@ -3,16 +3,16 @@
 import pytest
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.errors import SettingsError
-from tempkb.generations.kind import KINDS, SAID
-from tempkb.generations.steps import PROMISES
-from tempkb.generations.tables import GENERATIONS
+from tempkb.commands.runs.removal import of_model, remove
+from tempkb.core.errors import SettingsError
+from tempkb.core.prompts import Question
 from tempkb.models import checkpoints
 from tempkb.models.decoding.decoder import Decoder
 from tempkb.models.decoding.replies import GENERATION_STATUSES, STOPPED
-from tempkb.prompts import Question
-from tempkb.removal import of_model, remove
-from tempkb.scores.running import ask_model
+from tempkb.models.generations.kind import KINDS, SAID
+from tempkb.models.generations.steps import PROMISES
+from tempkb.models.generations.tables import GENERATIONS
+from tempkb.models.scores.running import ask_model
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb_tests.benchmarks.fact_queries.worlds import quiet

@@ -12,18 +12,18 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.again import command_for, odd_said
-from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import benchmark_named
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.register import load, release_names
-from tempkb.errors import DesignError, SettingsError, TempkbError
-from tempkb.generations.importing import _Asked, _Doc, _Line, _require_own_logits, _Task, import_logs
-from tempkb.generations.kind import KINDS
+from tempkb.core.errors import DesignError, SettingsError, TempkbError
 from tempkb.models.adding import add_model
+from tempkb.models.again import command_for, odd_said
+from tempkb.models.generations.importing import _Asked, _Doc, _Line, _require_own_logits, _Task, import_logs
+from tempkb.models.generations.kind import KINDS
 from tempkb.models.known import known_model, known_models
 from tempkb.models.requests import request_of
+from tempkb.platform.api import open_store
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.damage import draw
 

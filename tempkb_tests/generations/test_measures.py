@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tempkb.generations.measures import (
+from tempkb.models.generations.measures import (
     best,
     exact_match,
     is_recalled,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tempkb.linking.checkpoints import read_layout
-from tempkb.linking.encoders import load_layout
-from tempkb.linking.training.teaching import teach
+from tempkb.models.linking.checkpoints import read_layout
+from tempkb.models.linking.encoders import load_layout
+from tempkb.models.linking.training.teaching import teach
 from tempkb_tests.linking.lessons import lesson
 from tempkb_tests.linking.test_encoders import texts
 from tempkb_tests.linking.tiny import save_encoder

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tempkb.errors import ModelError
-from tempkb.linking import searching
-from tempkb.linking.searching import rank
+from tempkb.core.errors import ModelError
+from tempkb.models.linking import searching
+from tempkb.models.linking.searching import rank
 from tempkb_tests.linking.test_searching import by_numpy, few_values
 
 pytestmark = pytest.mark.gpu

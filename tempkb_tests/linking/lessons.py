@@ -3,9 +3,9 @@
 import random
 from dataclasses import replace
 
-from tempkb.linking.inputs import EntityText, MentionText
-from tempkb.linking.training.lessons import Example, Lesson
-from tempkb.linking.training.recipe import PRESETS
+from tempkb.models.linking.inputs import EntityText, MentionText
+from tempkb.models.linking.training.lessons import Example, Lesson
+from tempkb.models.linking.training.recipe import PRESETS
 
 N_ENTITIES = 40
 ENTITIES = [EntityText(f"name{n % 7} thing{n}", f"thing{n} is a colour{n} place, shape{n}") for n in range(N_ENTITIES)]

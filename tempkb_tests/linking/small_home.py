@@ -10,19 +10,19 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from tempkb.api import open_store
 from tempkb.benchmarks.register import alone, create, entry_if_any, keep, mark_built
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.benchmarks.work import working
-from tempkb.linking import vectors
-from tempkb.linking.tables import DIGESTS, LINKERS
-from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
+from tempkb.core.files import read_parquet
+from tempkb.models.linking import vectors
+from tempkb.models.linking.tables import DIGESTS, LINKERS
+from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
-from tempkb.store.files import read_parquet
 from tempkb.store.tables import Family
+from tempkb.wiki.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
 
 A, B = date(2022, 1, 1), date(2023, 1, 1)
 PORT, GODDESS, ASSEMBLY, PIER = 1, 2, 3, 4
@@ -171,7 +171,7 @@ class HandMade:
 def hand_made_linker(store, monkeypatch, name="hand", **columns):
     """Write the row of a linker with that encoder, and return the encoder."""
     encoder = HandMade()
-    monkeypatch.setattr("tempkb.linking.encoders.load_encoder", lambda *_: encoder)
+    monkeypatch.setattr("tempkb.models.linking.encoders.load_encoder", lambda *_: encoder)
     vectors._loaded.cache_clear()
     row = {"linker": name, "kind": "sentence-encoder", "checkpoint": "x", "n_parameters": 10, "dim": 2, **columns}
     row = dict.fromkeys(DIGESTS, "0" * 64) | row

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tempkb.cli import main
-from tempkb.errors import ModelError, SettingsError
-from tempkb.linking import answering
-from tempkb.linking.answering import Answer, AsOf, Found, Links, as_of_day, encoder_row, link_text
-from tempkb.linking.indexing import write_index
-from tempkb.linking.linkers import add_linker
-from tempkb.linking.nil import Nil
-from tempkb.linking.requests import LinkRequest, linker_request
-from tempkb.linking.scoring import link_mentions
-from tempkb.linking.vectors import _loaded
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.screens import linking_texts
+from tempkb.commands.cli import main
+from tempkb.commands.screens import linking_texts
+from tempkb.core.errors import ModelError, SettingsError
+from tempkb.models.linking import answering
+from tempkb.models.linking.answering import Answer, AsOf, Found, Links, as_of_day, encoder_row, link_text
+from tempkb.models.linking.indexing import write_index
+from tempkb.models.linking.linkers import add_linker
+from tempkb.models.linking.nil import Nil
+from tempkb.models.linking.requests import LinkRequest, linker_request
+from tempkb.models.linking.scoring import link_mentions
+from tempkb.models.linking.vectors import _loaded
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb_tests.linking.small_home import TEXTS, TITLES, A, B, hand_made_linker, small_home, write
 from tempkb_tests.linking.tiny import save_encoder
 

@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tempkb.errors import SettingsError
-from tempkb.linking.baselines import Bm25, mean_similarity, words_of
+from tempkb.core.errors import SettingsError
+from tempkb.models.linking.baselines import Bm25, mean_similarity, words_of
 
 
 @pytest.mark.parametrize(

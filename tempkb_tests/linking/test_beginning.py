@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from tempkb.linking.inputs import EntityText, MentionText
-from tempkb.linking.training.beginning import write_beginning
-from tempkb.linking.training.lessons import Example, Lesson
-from tempkb.linking.training.recipe import recipe_of
+from tempkb.models.linking.inputs import EntityText, MentionText
+from tempkb.models.linking.training.beginning import write_beginning
+from tempkb.models.linking.training.lessons import Example, Lesson
+from tempkb.models.linking.training.recipe import recipe_of
 
 WORDS = ("anchor", "basil", "copper", "dragon", "ember", "falcon", "garnet", "hazel", "indigo", "jasper")
 # In which each word occurs often enough to be a token.

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from tempkb.errors import ModelError
-from tempkb.linking import encoders
-from tempkb.linking.checkpoints import read_layout
-from tempkb.linking.encoders import load_encoder, load_layout
-from tempkb.linking.inputs import EntityText, MentionText
+from tempkb.core.errors import ModelError
+from tempkb.models.linking import encoders
+from tempkb.models.linking.checkpoints import read_layout
+from tempkb.models.linking.encoders import load_encoder, load_layout
+from tempkb.models.linking.inputs import EntityText, MentionText
 from tempkb_tests.linking.tiny import TOKENIZERS, save_encoder
 
 WORDS = [

@@ -7,8 +7,8 @@ import re
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from tempkb.errors import ModelError
-from tempkb.linking.inputs import MARKERS, EntityText, Inputs, MentionText, Tower
+from tempkb.core.errors import ModelError
+from tempkb.models.linking.inputs import MARKERS, EntityText, Inputs, MentionText, Tower
 from tempkb_tests.linking.tiny import TOKENIZERS, tokenizer_of
 
 WORDS = ["[CLS]", "[SEP]", "[UNK]", *(f"{side}{number}" for side in "lrmtd" for number in range(200)), ":"]

@@ -3,16 +3,16 @@
 import pytest
 import torch
 
-from tempkb.errors import ModelError
-from tempkb.linking.inputs import DESCRIPTION_START, MARKERS
-from tempkb.linking.training.beginning import write_beginning
-from tempkb.linking.training.recipe import PRESETS
+from tempkb.core.errors import ModelError
 from tempkb.models.checkpoints import digest_of
+from tempkb.models.linking.inputs import DESCRIPTION_START, MARKERS
+from tempkb.models.linking.training.beginning import write_beginning
+from tempkb.models.linking.training.recipe import PRESETS
 from tempkb_tests.linking.lessons import ENTITIES, lesson
 from tempkb_tests.linking.tiny import save_base
 
 # sentence-transformers takes seconds to be imported, which is done once.
-learning = pytest.importorskip("tempkb.linking.training.learning")
+learning = pytest.importorskip("tempkb.models.linking.training.learning")
 
 
 def begun(folder, one):

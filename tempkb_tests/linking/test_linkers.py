@@ -15,24 +15,24 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from tempkb.again import command_for
-from tempkb.cli import main
-from tempkb.errors import ModelError, SettingsError
-from tempkb.linking import known as extra
-from tempkb.linking import linkers
-from tempkb.linking.encoders import load_encoder
-from tempkb.linking.inputs import EntityText, MentionText
-from tempkb.linking.known import known_linker, mend_in_words
-from tempkb.linking.linkers import add_linker, train_linker
-from tempkb.linking.requests import LinkRequest, default_name, linker_request
-from tempkb.linking.scoring import link_mentions
-from tempkb.linking.tables import DIGESTS, LINKERS
-from tempkb.linking.training.lessons import Course, Lesson
-from tempkb.removal import of_linker, of_release
-from tempkb.runs.jobs import Summary
-from tempkb.screens.console import program
-from tempkb.screens.status import print_status
-from tempkb.screens.verify import print_verification
+from tempkb.commands.cli import main
+from tempkb.commands.runs.jobs import Summary
+from tempkb.commands.runs.removal import of_linker, of_release
+from tempkb.commands.screens.console import program
+from tempkb.commands.screens.status import print_status
+from tempkb.commands.screens.verify import print_verification
+from tempkb.core.errors import ModelError, SettingsError
+from tempkb.models.again import command_for
+from tempkb.models.linking import known as extra
+from tempkb.models.linking import linkers
+from tempkb.models.linking.encoders import load_encoder
+from tempkb.models.linking.inputs import EntityText, MentionText
+from tempkb.models.linking.known import known_linker, mend_in_words
+from tempkb.models.linking.linkers import add_linker, train_linker
+from tempkb.models.linking.requests import LinkRequest, default_name, linker_request
+from tempkb.models.linking.scoring import link_mentions
+from tempkb.models.linking.tables import DIGESTS, LINKERS
+from tempkb.models.linking.training.lessons import Course, Lesson
 from tempkb.store.drafts import Provenance
 from tempkb_tests.linking import small_home
 from tempkb_tests.linking.small_home import ASSEMBLY, GODDESS, PORT
@@ -57,7 +57,7 @@ def store(tmp_path, monkeypatch):
 @pytest.fixture
 def taught(monkeypatch):
     """Lessons that were learnt, in this process, which takes less time."""
-    from tempkb.linking.training.learning import learn
+    from tempkb.models.linking.training.learning import learn
 
     lessons = []
 
@@ -68,7 +68,7 @@ def taught(monkeypatch):
         learn(Lesson.read(folder), folder, keep_seconds=1e9)
         return folder / "checkpoint", Course.of(json.loads((folder / "course.json").read_text()))
 
-    monkeypatch.setattr("tempkb.linking.training.teaching.teach", teach)
+    monkeypatch.setattr("tempkb.models.linking.training.teaching.teach", teach)
     with torch.random.fork_rng():
         yield lessons
     torch.use_deterministic_algorithms(False)
@@ -174,7 +174,7 @@ def test_a_release_that_is_removed_names_the_linkers_that_were_trained_on_it(sto
     row = dict.fromkeys(LINKERS.column_names()) | {"linker": "tiny", "kind": "bi-encoder", "release": "r", "cut": A}
     made = pa.Table.from_pylist([row | dict.fromkeys(DIGESTS, "0" * 64) | {"dim": 2}], LINKERS.schema)
     store.write(LINKERS, "tiny", [made], Provenance())
-    monkeypatch.setattr("tempkb.removal.release_names", lambda _home: ["q", "r"])
+    monkeypatch.setattr("tempkb.commands.runs.removal.release_names", lambda _home: ["q", "r"])
     (note,) = of_release(store, "r").notes
     assert note == (
         "Linkers that were trained on it stay (tiny): they link no mentions of another release of this name; to remove "
@@ -311,7 +311,7 @@ def test_an_encoder_is_added_as_it_is_and_its_name_keeps_its_files(store, tmp_pa
 
 def typed(command):
     """The request that a command of `tempkb linker train` makes, which is typed without being run."""
-    with mock.patch("tempkb.runs.linkers.train", return_value=([], Summary())) as asked:
+    with mock.patch("tempkb.commands.runs.linkers.train", return_value=([], Summary())) as asked:
         assert CliRunner().invoke(main, shlex.split(command)[1:]).exit_code == 0
     release, cuts, seeds, name, words = asked.call_args.args
     assert (release, len(cuts), len(seeds) < 2) == ("r", 1, True)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tempkb.errors import SettingsError
-from tempkb.linking.inputs import MentionText
-from tempkb.linking.marked import marked_mentions
+from tempkb.core.errors import SettingsError
+from tempkb.models.linking.inputs import MentionText
+from tempkb.models.linking.marked import marked_mentions
 
 
 def marked(text, n_around=100, part=None):
@@ -38,7 +38,7 @@ def test_parts_of_any_size_make_the_same_text(part):
 
 
 def test_no_more_of_a_text_is_held_than_is_near_its_mentions(monkeypatch):
-    from tempkb.linking import marked as module
+    from tempkb.models.linking import marked as module
 
     held = []
 

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tempkb.errors import SettingsError
-from tempkb.linking.answering import nil_of
-from tempkb.linking.known import known_linker
-from tempkb.linking.nil import Nil, kept_of, p_values, threshold_of
-from tempkb.linking.scoring import write_nil_thresholds
-from tempkb.linking.tables import LINKING_SCORES, NIL_THRESHOLDS, scores_partition
+from tempkb.core.errors import SettingsError
+from tempkb.models.linking.answering import nil_of
+from tempkb.models.linking.known import known_linker
+from tempkb.models.linking.nil import Nil, kept_of, p_values, threshold_of
+from tempkb.models.linking.scoring import write_nil_thresholds
+from tempkb.models.linking.tables import LINKING_SCORES, NIL_THRESHOLDS, scores_partition
 from tempkb.store.drafts import Provenance
 from tempkb_tests.linking.small_home import A, B, full, hand_made_linker, small_home
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tempkb.errors import SettingsError
-from tempkb.linking.training.recipe import PRESETS, recipe_of
+from tempkb.core.errors import SettingsError
+from tempkb.models.linking.training.recipe import PRESETS, recipe_of
 
 
 def test_the_preset_of_the_paper_has_its_numbers():

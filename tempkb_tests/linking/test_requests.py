@@ -5,9 +5,9 @@ from datetime import date
 import pytest
 from click.testing import CliRunner
 
-from tempkb.cli import main
-from tempkb.errors import SettingsError
-from tempkb.linking.requests import (
+from tempkb.commands.cli import main
+from tempkb.core.errors import SettingsError
+from tempkb.models.linking.requests import (
     AddRequest,
     LinkRequest,
     TrainRequest,

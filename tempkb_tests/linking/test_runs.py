@@ -5,21 +5,21 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from tempkb.cli import main
-from tempkb.linking.linkers import add_linker
-from tempkb.linking.requests import linker_request
-from tempkb.linking.tables import LINKING_SCORES
+from tempkb.commands.cli import main
+from tempkb.models.linking.linkers import add_linker
+from tempkb.models.linking.requests import linker_request
+from tempkb.models.linking.tables import LINKING_SCORES
 from tempkb_tests.conftest import run_script
 from tempkb_tests.linking.small_home import small_home
 from tempkb_tests.linking.tiny import save_encoder
 
 IN_THE_UI = """
 import json, sys
-from tempkb.automation import LINKERS_JOB
-from tempkb.definitions import defs
-from tempkb.failures import innermost
-from tempkb.instance import dagster_at
-from tempkb.settings import load_home
+from tempkb.platform.automation import LINKERS_JOB
+from tempkb.platform.definitions import defs
+from tempkb.core.failures import innermost
+from tempkb.platform.instance import dagster_at
+from tempkb.core.settings import load_home
 told = []
 with dagster_at(load_home()) as instance:
     for name, ops in json.loads(sys.argv[1]):

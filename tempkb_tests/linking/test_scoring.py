@@ -7,21 +7,21 @@ import pytest
 
 from tempkb.benchmarks.register import write_entry
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
-from tempkb.errors import ContractError, ModelError, SettingsError
-from tempkb.linking import scoring, vectors
-from tempkb.linking.candidates import Candidates
-from tempkb.linking.checking import PROMISES
-from tempkb.linking.known import known_linker
-from tempkb.linking.requests import LinkRequest
-from tempkb.linking.scoring import link_mentions
-from tempkb.linking.tables import ENTITY_VECTORS, LINKING_SCORES
-from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
-from tempkb.removal import of_release, remove
+from tempkb.commands.runs.removal import of_release, remove
+from tempkb.core.errors import ContractError, ModelError, SettingsError
+from tempkb.core.locks import LockTimeoutError, locked
+from tempkb.models.linking import scoring, vectors
+from tempkb.models.linking.candidates import Candidates
+from tempkb.models.linking.checking import PROMISES
+from tempkb.models.linking.known import known_linker
+from tempkb.models.linking.requests import LinkRequest
+from tempkb.models.linking.scoring import link_mentions
+from tempkb.models.linking.tables import ENTITY_VECTORS, LINKING_SCORES
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import LockTimeoutError, locked
 from tempkb.store.promises import Subject
 from tempkb.store.said import read_said
 from tempkb.store.store import read_files
+from tempkb.wiki.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
 from tempkb_tests.damage import cut_off
 from tempkb_tests.killed import KilledError
 from tempkb_tests.linking.small_home import (
@@ -442,7 +442,7 @@ def test_what_is_not_there_is_said(store, encoder):
 
 def test_with_a_release_go_the_scores_of_its_mentions(store, encoder, monkeypatch):
     link(store)
-    monkeypatch.setattr("tempkb.removal.release_names", lambda _home: ["r", "r--2022"])
+    monkeypatch.setattr("tempkb.commands.runs.removal.release_names", lambda _home: ["r", "r--2022"])
     found = of_release(store, "r").partitions
     assert {key for table, key in found if table == LINKING_SCORES.name} == set(
         store.lake.partitions(LINKING_SCORES.name)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tempkb.errors import ModelError
-from tempkb.linking import searching
-from tempkb.linking.searching import rank, top
+from tempkb.core.errors import ModelError
+from tempkb.models.linking import searching
+from tempkb.models.linking.searching import rank, top
 
 
 def by_numpy(queries, candidates, page_ids, k):

@@ -10,15 +10,15 @@ import pytest
 
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.engine.steps import Look
-from tempkb.linking import scoring, vectors
-from tempkb.linking.candidates import of_release
-from tempkb.linking.checking import PROMISES
-from tempkb.linking.known import known_linker
-from tempkb.linking.requests import LinkRequest
-from tempkb.linking.scoring import due_linkers, link_mentions
-from tempkb.linking.steps import STEPS
-from tempkb.linking.tables import ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS
-from tempkb.linking.vectors import encode_missing
+from tempkb.models.linking import scoring, vectors
+from tempkb.models.linking.candidates import of_release
+from tempkb.models.linking.checking import PROMISES
+from tempkb.models.linking.known import known_linker
+from tempkb.models.linking.requests import LinkRequest
+from tempkb.models.linking.scoring import due_linkers, link_mentions
+from tempkb.models.linking.steps import STEPS
+from tempkb.models.linking.tables import ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS
+from tempkb.models.linking.vectors import encode_missing
 from tempkb.store.promises import Subject
 from tempkb_tests.damage import cut_off
 from tempkb_tests.linking.small_home import GODDESS, PIER, A, B, hand_made_linker, small_home, stored, write
@@ -146,7 +146,7 @@ def test_lost_vectors_are_due_until_all_of_them_are_there_again(store, encoder):
 TWICE = """
 import json, sys
 from click.testing import CliRunner
-from tempkb.cli import main
+from tempkb.commands.cli import main
 done = CliRunner().invoke(main, ["linker", "score", "prior", "bm25"])
 heavy = ("dagster", "torch", "transformers", "sentence_transformers", "faiss", "bm25s")
 print(json.dumps([done.exit_code, done.output, [name for name in heavy if name in sys.modules]]))

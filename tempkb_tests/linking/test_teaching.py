@@ -14,12 +14,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from tempkb.errors import ModelError
-from tempkb.linking.checkpoints import read_layout
-from tempkb.linking.encoders import load_layout
-from tempkb.linking.training import teaching
-from tempkb.linking.training.lessons import Course, Lesson
-from tempkb.linking.training.teaching import school, teach
+from tempkb.core.errors import ModelError
+from tempkb.models.linking.checkpoints import read_layout
+from tempkb.models.linking.encoders import load_layout
+from tempkb.models.linking.training import teaching
+from tempkb.models.linking.training.lessons import Course, Lesson
+from tempkb.models.linking.training.teaching import school, teach
 from tempkb_tests.linking.lessons import lesson
 from tempkb_tests.linking.tiny import save_base
 
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.slow
 RUN = """
 import sys
 from pathlib import Path
-from tempkb.linking.training.lessons import Course, Lesson
-from tempkb.linking.training.teaching import teach
+from tempkb.models.linking.training.lessons import Course, Lesson
+from tempkb.models.linking.training.teaching import teach
 teach(Lesson.read(Path(sys.argv[1])), Path(sys.argv[2]), print, keep_seconds=0)
 """
 
@@ -54,7 +54,7 @@ def undisturbed(tmp_path_factory, somebody):
 @pytest.fixture
 def in_this_process(tmp_path):
     """Trains in this process, which takes less time, and returns the course."""
-    from tempkb.linking.training.learning import learn
+    from tempkb.models.linking.training.learning import learn
 
     def taught(one: Lesson) -> Course:
         folder = tmp_path / "alone"

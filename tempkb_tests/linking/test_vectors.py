@@ -6,12 +6,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks.linkable.texts import DESCRIBED, text_sha256
-from tempkb.errors import ContractError
-from tempkb.linking import vectors
-from tempkb.linking.candidates import Candidates, digests_of, of_release
-from tempkb.linking.requests import LinkRequest
-from tempkb.linking.tables import ENTITY_VECTORS, LINKERS
-from tempkb.linking.vectors import encode_missing, vectors_of
+from tempkb.core.errors import ContractError
+from tempkb.models.linking import vectors
+from tempkb.models.linking.candidates import Candidates, digests_of, of_release
+from tempkb.models.linking.requests import LinkRequest
+from tempkb.models.linking.tables import ENTITY_VECTORS, LINKERS
+from tempkb.models.linking.vectors import encode_missing, vectors_of
 from tempkb.store.drafts import Provenance
 from tempkb_tests.linking.small_home import TEXTS, TITLES, VECTORS, A, B, full, hand_made_linker, small_home, stored
 from tempkb_tests.linking.tiny import save_encoder
@@ -38,7 +38,7 @@ def full_row(row):
 
 
 def row_of(store, name):
-    from tempkb.linking.known import known_linker
+    from tempkb.models.linking.known import known_linker
 
     return known_linker(store.lake, name)
 
@@ -123,7 +123,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatc
         store = small_home(tmp_path / f"home-{workers}", monkeypatch)
         monkeypatch.setenv("TEMPKB_WORKERS", f"{workers}")
         store = type(store)(load(), list(store.tables.values()))
-        from tempkb.linking.checkpoints import read_layout
+        from tempkb.models.linking.checkpoints import read_layout
 
         digests = read_layout(str(tmp_path / "encoder")).digests()
         row = {
@@ -151,6 +151,6 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatc
 
 
 def load():
-    from tempkb.settings import load_home
+    from tempkb.core.settings import load_home
 
     return load_home()

@@ -7,7 +7,7 @@ import transformers
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
-from tempkb.linking.inputs import MARKERS
+from tempkb.models.linking.inputs import MARKERS
 from tempkb_tests.models.tiny import byte_level, unigram_bert, word_piece
 
 TOKENIZERS = {

@@ -7,18 +7,18 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from tempkb.api import open_store
-from tempkb.cli import main
-from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.pages import read_site, write_namespaces
-from tempkb.errors import ContractError, SourceError
-from tempkb.mentions import reading as cleaning
-from tempkb.mentions import steps
-from tempkb.mentions.steps import look
-from tempkb.mentions.tables import INVERTED_INDEX, PAGE_LINKS, PAGE_TEXTS
-from tempkb.revisions.tables import PAGE_WIKITEXTS
+from tempkb.commands.cli import main
+from tempkb.core.errors import ContractError, SourceError
+from tempkb.core.windows import Granularity, Window
+from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
-from tempkb.windows import Granularity, Window
+from tempkb.wiki.dumps.catalogue import name_dump
+from tempkb.wiki.dumps.pages import read_site, write_namespaces
+from tempkb.wiki.mentions import reading as cleaning
+from tempkb.wiki.mentions import steps
+from tempkb.wiki.mentions.steps import look
+from tempkb.wiki.mentions.tables import INVERTED_INDEX, PAGE_LINKS, PAGE_TEXTS
+from tempkb.wiki.revisions.tables import PAGE_WIKITEXTS
 from tempkb_tests.mentions.windows_for_tests import clean, stale_quarters, write_window
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 

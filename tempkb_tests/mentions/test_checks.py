@@ -6,12 +6,12 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from tempkb.definitions import assets_of, checks_of
-from tempkb.mentions.steps import PROMISES
-from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, ROOM
+from tempkb.platform.definitions import assets_of, checks_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.promises import Subject
+from tempkb.wiki.mentions.steps import PROMISES
+from tempkb.wiki.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, ROOM
 from tempkb_tests.mentions.test_building import build_all
 from tempkb_tests.revisions.builds import export, page, revision
 

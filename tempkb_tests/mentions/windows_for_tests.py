@@ -1,9 +1,9 @@
 """Building a window's mentions without Dagster: what tests share."""
 
+from tempkb.core.errors import ContractError
 from tempkb.engine.steps import bring
-from tempkb.errors import ContractError
-from tempkb.mentions.steps import BY_WINDOW, CLEAN, STEPS, look
-from tempkb.revisions.steps import STEPS as REVISIONS_STEPS
+from tempkb.wiki.mentions.steps import BY_WINDOW, CLEAN, STEPS, look
+from tempkb.wiki.revisions.steps import STEPS as REVISIONS_STEPS
 
 
 def clean(store):

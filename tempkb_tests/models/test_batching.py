@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tempkb.errors import ModelMemoryError, SettingsError
+from tempkb.core.errors import ModelMemoryError, SettingsError
+from tempkb.core.prompts import Prompt
 from tempkb.models.batching import Limits
 from tempkb.models.loading import loaded
 from tempkb.models.scoring import Scorer
-from tempkb.prompts import Prompt
 from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, random_model, tiny, tokenizer_of
 
 FAMILIES = ("roberta", "t5", "bart", "gpt2")  # of all others, batches give what the definition gives

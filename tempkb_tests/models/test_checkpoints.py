@@ -11,7 +11,7 @@ import transformers
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import load_file, save_file
 
-from tempkb.errors import ModelError
+from tempkb.core.errors import ModelError
 from tempkb.models.checkpoints import find_folder, load, read_checkpoint, read_digests
 from tempkb.models.scoring import Scorer
 from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, tiny, tokenizer_of

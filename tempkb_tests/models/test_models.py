@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 from safetensors.torch import load_file, save_file
 
-from tempkb.api import open_store
-from tempkb.errors import ContractError, SettingsError
-from tempkb.instance import dagster_at
+from tempkb.core.errors import ContractError, SettingsError
+from tempkb.core.settings import load_home
 from tempkb.models.checkpoints import read_checkpoint
 from tempkb.models.known import known_models, located, said_of
 from tempkb.models.requests import preset, request_of
 from tempkb.models.steps import PROMISES, differing_from_said
 from tempkb.models.tables import MODELS
-from tempkb.reporter import report
-from tempkb.settings import load_home
+from tempkb.platform.api import open_store
+from tempkb.platform.instance import dagster_at
+from tempkb.platform.reporter import report
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb.store.said import note_asked

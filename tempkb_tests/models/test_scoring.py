@@ -7,12 +7,12 @@ import pytest
 import torch
 import transformers
 
-from tempkb.errors import ModelError
+from tempkb.core.errors import ModelError
+from tempkb.core.prompts import Prompt
 from tempkb.models.batching import Limits
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.loading import loaded
 from tempkb.models.scoring import Scorer, require_sound
-from tempkb.prompts import Prompt
 from tempkb_tests.models.test_batching import FAMILIES
 from tempkb_tests.models.tiny import CONTEXT, KINDS, byte_level, random_model, tokenizer_of, unigram_t5
 

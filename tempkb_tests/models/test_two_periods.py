@@ -2,9 +2,9 @@
 
 import pytest
 
+from tempkb.core.prompts import Prompt
 from tempkb.models.families import TRAITS
 from tempkb.models.scoring import Scorer
-from tempkb.prompts import Prompt
 from tempkb_tests.models.test_parity import expected
 from tempkb_tests.models.tiny import KINDS, tiny, tokenizer_of
 

@@ -9,8 +9,8 @@ import transformers
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
+from tempkb.core.prompts import Prompt
 from tempkb.models.loading import LoadedModel, loaded
-from tempkb.prompts import Prompt
 
 LONG = "word after word after word, " * 3
 PROMPTS = (

@@ -3,9 +3,9 @@
 import sys
 from typing import Any
 
-from tempkb.cli import main
-from tempkb.revisions import making
-from tempkb.revisions.building import Report, build
+from tempkb.commands.cli import main
+from tempkb.wiki.revisions import making
+from tempkb.wiki.revisions.building import Report, build
 
 
 def _told(*arguments: Any, **named: Any) -> Report:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.dumps.files import open_dump
+from tempkb.wiki.dumps.files import open_dump
 
 _NAMED = os.environ.get("TEMPKB_REAL_DATA")
 DATA = Path(_NAMED or ".").resolve()

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import mwparserfromhell
 
-from tempkb.dumps.elements import TextState, unescape
-from tempkb.dumps.files import open_dump
-from tempkb.dumps.xml import BrokenPageError, PageStream
-from tempkb.wikitext.article import read_article
-from tempkb.wikitext.page_kinds import redirect_target
+from tempkb.wiki.dumps.elements import TextState, unescape
+from tempkb.wiki.dumps.files import open_dump
+from tempkb.wiki.dumps.xml import BrokenPageError, PageStream
+from tempkb.wiki.wikitext.article import read_article
+from tempkb.wiki.wikitext.page_kinds import redirect_target
 from tempkb_tests.real.data import DUMPS, REAL
 from tempkb_tests.wikitext import second_reader
 

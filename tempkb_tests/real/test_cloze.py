@@ -26,8 +26,8 @@ from tempkb.benchmarks.ecbd.released import (
 from tempkb.benchmarks.ecbd.sentence_filters import quoted_spans
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans
+from tempkb.core.windows import Granularity
 from tempkb.store.plain import plain_rows
-from tempkb.windows import Granularity
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.real.data import DATA, DUMPS, REAL, as_history

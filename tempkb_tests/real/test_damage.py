@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.dumps.elements import BrokenPageError
-from tempkb.dumps.entities import holds_entities
-from tempkb.dumps.files import open_dump
-from tempkb.dumps.sql import read_rows
-from tempkb.dumps.xml import PageStream
-from tempkb.errors import SourceError
-from tempkb.wikidata.reading import Tally, read_entities
+from tempkb.core.errors import SourceError
+from tempkb.wiki.dumps.elements import BrokenPageError
+from tempkb.wiki.dumps.entities import holds_entities
+from tempkb.wiki.dumps.files import open_dump
+from tempkb.wiki.dumps.sql import read_rows
+from tempkb.wiki.dumps.xml import PageStream
+from tempkb.wiki.wikidata.reading import Tally, read_entities
 from tempkb_tests.damage import refused_well, spoil
 from tempkb_tests.dumps.test_damage import rows_in, tags
 from tempkb_tests.real.data import DUMPS, REAL
@@ -214,8 +214,8 @@ def test_files_that_are_none_of_ours_get_one_clear_error():
 LARGE_FILE = """
 import sys
 from pathlib import Path
-from tempkb.dumps.files import open_dump
-from tempkb.dumps.xml import PageStream
+from tempkb.wiki.dumps.files import open_dump
+from tempkb.wiki.dumps.xml import PageStream
 from tempkb.engine.items import peak_megabytes
 stream = PageStream(open_dump(Path(sys.argv[1])), "large")
 stream.next_page()

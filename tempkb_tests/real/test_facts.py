@@ -9,17 +9,17 @@ from datetime import date
 import duckdb
 import pytest
 
-from tempkb.api import open_store
 from tempkb.benchmarks.dynamic_templama.changes import Query, released_changes
 from tempkb.benchmarks.dynamic_templama.views import share_lost, split_shares
 from tempkb.benchmarks.fact_queries.exporting import read_records, records_of
 from tempkb.benchmarks.fact_queries.prompts import template_set
 from tempkb.benchmarks.templama.future import future_relation_rows
 from tempkb.benchmarks.templama.reading import stale_answers
-from tempkb.dumps.entities import name_entities
+from tempkb.platform.api import open_store
 from tempkb.store.plain import plain_rows
-from tempkb.wikidata.building import read_dump
-from tempkb.wikidata.views import true_within
+from tempkb.wiki.dumps.entities import name_entities
+from tempkb.wiki.wikidata.building import read_dump
+from tempkb.wiki.wikidata.views import true_within
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release
 from tempkb_tests.real.data import DATA, DUMPS, REAL

@@ -6,7 +6,7 @@ import json
 
 import mwxml
 
-from tempkb.dumps.files import open_dump
+from tempkb.wiki.dumps.files import open_dump
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import drop_after, serving
 from tempkb_tests.real.data import DUMPS, REAL

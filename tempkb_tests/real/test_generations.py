@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from tempkb.core.prompts import Question
 from tempkb.models.decoding.decoder import Decoder
 from tempkb.models.decoding.replies import GENERATION_STATUSES
-from tempkb.prompts import Question
 from tempkb_tests.models.decoding import oracle
 from tempkb_tests.models.tiny import KINDS
 from tempkb_tests.real.data import REAL

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from sentencex import get_sentence_boundaries
 
-from tempkb.wikitext.article import Article, read_article
-from tempkb.wikitext.holes import count_inside
-from tempkb.wikitext.page_kinds import language_of
+from tempkb.wiki.wikitext.article import Article, read_article
+from tempkb.wiki.wikitext.holes import count_inside
+from tempkb.wiki.wikitext.page_kinds import language_of
 from tempkb_tests.real.data import REAL
 from tempkb_tests.real.test_articles import SETS, articles
 

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tempkb.titles import Site
-from tempkb.wikitext.article import read_article
-from tempkb.wikitext.page_kinds import redirect_target
+from tempkb.core.titles import Site
+from tempkb.wiki.wikitext.article import read_article
+from tempkb.wiki.wikitext.page_kinds import redirect_target
 from tempkb_tests.real.data import DATA, REAL
 
 pytestmark = REAL

@@ -9,9 +9,9 @@ from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_re
 from tempkb.benchmarks.ecbd.prompts import prompts_of_record
 from tempkb.benchmarks.fact_queries.exporting import read_records as read_queries
 from tempkb.benchmarks.fact_queries.prompts import forms_of_query, template_set
+from tempkb.core.prompts import Prompt
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.scoring import Scorer
-from tempkb.prompts import Prompt
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.real.data import DATA, REAL
 

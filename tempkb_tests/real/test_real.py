@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import tempkb
-from tempkb.windows import Granularity, epoch_seconds, instant, windows_until
+from tempkb.core.windows import Granularity, epoch_seconds, instant, windows_until
 from tempkb_tests import oracle
 from tempkb_tests.conftest import run_module
 from tempkb_tests.real.data import DUMPS, REAL, as_history
@@ -172,7 +172,7 @@ _LETTERS = str.maketrans({"\n": "n", "\r": "r", "\t": "t", "\0": "0", "\x1a": "Z
 def test_sql_tables_agree_with_mwsql(monkeypatch):
     from mwsql import Dump
 
-    from tempkb.dumps.sql import read_rows
+    from tempkb.wiki.dumps.sql import read_rows
 
     compared = 0
     for path in sorted(DUMPS.rglob("*.sql.gz")):
@@ -216,7 +216,7 @@ def test_every_readable_export_in_the_folder_accounts_for_its_revisions(tmp_path
     ]
     code = (
         "import sys, json\nfrom pathlib import Path\nfrom datetime import date\n"
-        "from tempkb.errors import TempkbError\nfrom tempkb_tests.revisions.builds import build_files\n"
+        "from tempkb.core.errors import TempkbError\nfrom tempkb_tests.revisions.builds import build_files\n"
         "try:\n"
         "    store, report, _ = build_files(Path(sys.argv[1]), granularity='year')\n"
         "    (counts,) = report.counts.values()\n"

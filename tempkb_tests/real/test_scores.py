@@ -16,10 +16,10 @@ import pytest
 import torch
 
 from tempkb.benchmarks.ecbd.exporting import probe_record, read_records
+from tempkb.core.prompts import Prompt
 from tempkb.models.loading import loaded
 from tempkb.models.rows import Plan
 from tempkb.models.scoring import Scorer
-from tempkb.prompts import Prompt
 from tempkb_tests.bench.scoring import minicons_scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.real.data import DATA, REAL

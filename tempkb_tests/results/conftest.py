@@ -6,13 +6,13 @@ from datetime import date
 import duckdb
 import pytest
 
-from tempkb.api import open_store
+from tempkb.models.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.models.tables import MODELS
-from tempkb.scores.tables import PROMPT_SCORES, partition_of
+from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
-from tempkb.wikidata.tables import FACTS
+from tempkb.wiki.wikidata.tables import FACTS
 
 DAYS = {"early": date(2022, 1, 1), "late": date(2023, 7, 1)}
 SCORERS = ("causal.span_end-1.f32", "causal.span-1.f32")

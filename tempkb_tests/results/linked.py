@@ -7,14 +7,14 @@ from hashlib import md5
 import pyarrow as pa
 import pytest
 
-from tempkb.api import open_store
 from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.engine.steps import Look
-from tempkb.linking.steps import SCORES, STEPS
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP, scores_partition
+from tempkb.models.linking.steps import SCORES, STEPS
+from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, N_TOP, scores_partition
+from tempkb.platform.api import open_store
 from tempkb.results.tables import LINKING_SUMS
 from tempkb.store.drafts import Provenance
 from tempkb_tests.results.making import make

@@ -5,10 +5,10 @@ import shutil
 import dagster as dg
 import pytest
 
-from tempkb import automation
-from tempkb.api import open_store
-from tempkb.definitions import build_definitions
-from tempkb.settings import load_home
+from tempkb.core.settings import load_home
+from tempkb.platform import automation
+from tempkb.platform.api import open_store
+from tempkb.platform.definitions import build_definitions
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.conftest import DAYS, add_model
 

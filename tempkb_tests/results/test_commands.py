@@ -11,10 +11,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tempkb.api import open_store
-from tempkb.generations.tables import GENERATIONS
+from tempkb.core.prompts import QUESTION_ID
+from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.tables import MODELS
-from tempkb.prompts import QUESTION_ID
+from tempkb.platform.api import open_store
 from tempkb.results.judged_tables import JUDGED_CHANGES
 from tempkb.results.reading import read_levels_by_window
 from tempkb.store.drafts import Provenance

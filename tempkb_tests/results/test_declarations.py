@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from tempkb.platform.rooms import VIEWS as ALL_VIEWS
 from tempkb.results.room import VIEWS
-from tempkb.rooms import VIEWS as ALL_VIEWS
 from tempkb_tests.results.worlds import World
 
 ESTIMATES = [

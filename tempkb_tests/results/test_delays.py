@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 from click.testing import CliRunner
 
-from tempkb.cli import main
+from tempkb.commands.cli import main
 from tempkb.results.tables import FACT_DELAYS
 from tempkb.store.plain import plain_rows
 from tempkb_tests.results.making import make

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tempkb.api import open_store
+from tempkb.platform.api import open_store
 from tempkb.results.room import ROOM as RESULTS
 from tempkb_tests.results import plain
 

@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from tempkb.errors import SettingsError
+from tempkb.commands.screens import answers as facts
+from tempkb.core.errors import SettingsError
 from tempkb.results.facts import Fact, FactScore
-from tempkb.screens import answers as facts
 
 OLD, NEW = "Old Club", "New Club"
 SPELLS = {OLD: [(date(2021, 1, 1), date(2022, 1, 1))], NEW: [(date(2022, 1, 1), date(2023, 1, 1))]}

@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import t
 
 from tempkb.benchmarks.dynamic_templama.views import CHANGES_AND_NAMES
-from tempkb.generations.tables import GENERATIONS
-from tempkb.prompts import Question
+from tempkb.core.prompts import Question
+from tempkb.core.statistics.estimates import clustered_mean, proportion
+from tempkb.models.generations.tables import GENERATIONS
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.steps import are_due
 from tempkb.results.tables import ALL
-from tempkb.statistics.estimates import clustered_mean, proportion
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
 from tempkb_tests.results.making import make

@@ -8,11 +8,12 @@ import pyarrow as pa
 import pytest
 from scipy.stats import t
 
-from tempkb.api import open_store
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_NEW_ENTITIES
+from tempkb.core.statistics import Estimate, crossed_bootstrap, equivalence
 from tempkb.engine.steps import Look
-from tempkb.linking.steps import SCORES, STEPS
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
+from tempkb.models.linking.steps import SCORES, STEPS
+from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, scores_partition
+from tempkb.platform.api import open_store
 from tempkb.results.linking_effects import (
     CONTINUAL_IN_MINUS_OUT,
     LINKER_MINUS_PRIOR,
@@ -26,7 +27,6 @@ from tempkb.results.linking_effects import (
 )
 from tempkb.results.steps import look
 from tempkb.results.tables import ALL, LINKING_EFFECTS
-from tempkb.statistics import Estimate, crossed_bootstrap, equivalence
 from tempkb.store.drafts import Provenance
 from tempkb_tests.results.making import make
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tempkb.api import open_store
-from tempkb.errors import SettingsError
-from tempkb.linking.tables import LINKING_SCORES, scores_partition
-from tempkb.linking.training.recipe import PRESETS
+from tempkb.commands.screens.linking import print_linker, print_linkers, print_scores
+from tempkb.core.errors import SettingsError
+from tempkb.models.linking.tables import LINKING_SCORES, scores_partition
+from tempkb.models.linking.training.recipe import PRESETS
+from tempkb.platform.api import open_store
 from tempkb.results import linking_reading
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
 from tempkb.results.linking_tabling import limits, points, sentences, table_of_category
 from tempkb.results.tables import ALL, LINKING_EFFECTS, LINKING_SUMS
-from tempkb.screens.linking import print_linker, print_linkers, print_scores
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.linked import CUTS, add_linker, add_scores
 from tempkb_tests.results.making import make

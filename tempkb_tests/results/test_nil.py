@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tempkb.api import open_store
-from tempkb.linking.answering import link_text
-from tempkb.linking.requests import LinkRequest
-from tempkb.linking.scoring import link_mentions
-from tempkb.linking.tables import LINKING_SCORES, scores_partition
+from tempkb.models.linking.answering import link_text
+from tempkb.models.linking.requests import LinkRequest
+from tempkb.models.linking.scoring import link_mentions
+from tempkb.models.linking.tables import LINKING_SCORES, scores_partition
+from tempkb.platform.api import open_store
 from tempkb.results.nil import compared, figures
 from tempkb.results.tables import NIL_RESULTS
 from tempkb.store.drafts import Provenance

@@ -6,11 +6,11 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from tempkb.api import open_store
 from tempkb.demo.models.recipe import is_withheld
+from tempkb.models.scores.tables import PROMPT_SCORES, partition_of
+from tempkb.platform.api import open_store
 from tempkb.results.reading import read_questions
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
 from tempkb_tests.conftest import run_tempkb

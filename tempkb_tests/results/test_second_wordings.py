@@ -7,11 +7,11 @@ from datetime import date
 import duckdb
 import pytest
 
-from tempkb.api import open_store
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_PROMPTS
 from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS
+from tempkb.models.scores.tables import PROMPT_SCORES, partition_of
+from tempkb.platform.api import open_store
 from tempkb.results.tables import KNOWS
-from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.quoting import parquet
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, players, release

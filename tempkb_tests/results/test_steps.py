@@ -9,16 +9,16 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from tempkb.api import open_store
-from tempkb.generations.tables import GENERATIONS
+from tempkb.commands.screens.status import print_status
+from tempkb.commands.screens.verify import print_verification
+from tempkb.models.generations.tables import GENERATIONS
+from tempkb.models.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.models.tables import MODELS
+from tempkb.platform.api import open_store
 from tempkb.results import judging
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.steps import STEPS, look
 from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS, TABLES
-from tempkb.scores.tables import PROMPT_SCORES, partition_of
-from tempkb.screens.status import print_status
-from tempkb.screens.verify import print_verification
 from tempkb.store.drafts import Provenance
 from tempkb.store.versions import describe
 from tempkb_tests.conftest import run_tempkb
@@ -250,7 +250,7 @@ def test_with_nothing_to_do_no_run_is_started(demo_home, tmp_path, monkeypatch):
     written = {table.name: open_store().lake.written_at(table.name, ALL) for table in TABLES}
     script = """
 import sys
-from tempkb.cli import main
+from tempkb.commands.cli import main
 main(["results"], standalone_mode=False)
 heavy = {"dagster", "torch", "matplotlib", "scipy", "pandas"} & sys.modules.keys()
 assert not heavy, heavy

@@ -7,9 +7,9 @@ from datetime import date
 import pyarrow as pa
 from scipy.stats import t
 
+from tempkb.platform.rooms import TABLES, VIEWS
 from tempkb.results.linking_sums import NEEDS, sums_of
 from tempkb.results.tables import LINKING_SUMS
-from tempkb.rooms import TABLES, VIEWS
 from tempkb.store.memory import in_memory
 from tempkb.store.tables import by_name
 

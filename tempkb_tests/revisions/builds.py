@@ -3,12 +3,12 @@
 from datetime import date
 from pathlib import Path
 
-from tempkb.dumps.catalogue import horizon_day, name_dump
-from tempkb.revisions.building import Plan, build
-from tempkb.rooms import TABLES
-from tempkb.settings import load_home
+from tempkb.core.settings import load_home
+from tempkb.core.windows import windows_until
+from tempkb.platform.rooms import TABLES
 from tempkb.store.store import Store
-from tempkb.windows import windows_until
+from tempkb.wiki.dumps.catalogue import horizon_day, name_dump
+from tempkb.wiki.revisions.building import Plan, build
 
 NS_ALL = {"namespaces": "all", "workers": 1}
 

@@ -4,13 +4,13 @@ from datetime import date
 
 import pytest
 
-from tempkb.api import open_store
-from tempkb.planning.declaration import Request
-from tempkb.planning.requests import windows_to_read
-from tempkb.revisions import building
-from tempkb.revisions.building import ALL
-from tempkb.revisions.reading import read_item
-from tempkb.windows import windows_until
+from tempkb.core.windows import windows_until
+from tempkb.platform.api import open_store
+from tempkb.platform.planning.declaration import Request
+from tempkb.platform.planning.requests import windows_to_read
+from tempkb.wiki.revisions import building
+from tempkb.wiki.revisions.building import ALL
+from tempkb.wiki.revisions.reading import read_item
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 

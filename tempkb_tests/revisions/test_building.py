@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from tempkb.core.windows import epoch_seconds
 from tempkb.demo.export import export_xml
 from tempkb.demo.world import make_world
-from tempkb.revisions import building
-from tempkb.windows import epoch_seconds
+from tempkb.wiki.revisions import building
 from tempkb_tests.oracle import histories, winner
 from tempkb_tests.revisions.builds import build_files, export, page, revision, winners
 
@@ -360,7 +360,7 @@ def test_namespaces_are_those_at_the_cut(home_folder, tmp_path):
 
 
 def test_the_account_notices_rows_that_a_merge_loses(home_folder, tmp_path, monkeypatch):
-    from tempkb.revisions import building
+    from tempkb.wiki.revisions import building
 
     path = tmp_path / "testwiki-20210101-history.xml"
     path.write_bytes(export(*CUT_PAGES))
@@ -443,7 +443,7 @@ def test_a_text_that_the_file_lost_is_absent_not_blank(home_folder, tmp_path):
 
 def test_a_lost_text_that_the_file_gave_before_is_found_again(home_folder, tmp_path):
     """A text stands briefly long before any cut, so it is dropped; then it comes back with a hash and without its text."""
-    from tempkb.revisions.history import base36_sha1
+    from tempkb.wiki.revisions.history import base36_sha1
 
     sha1 = base36_sha1(b"good").decode()
     good = revision(1, "2020-01-05T00:00:00Z", "good")

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.dumps.tables import PAGES
-from tempkb.errors import ContractError
-from tempkb.revisions.steps import PROMISES
-from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.core.errors import ContractError
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
+from tempkb.wiki.dumps.tables import PAGES
+from tempkb.wiki.revisions.steps import PROMISES
+from tempkb.wiki.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 (LOGGED, RECOGNISED, LOG_HAS_NO_GAP, SNAPSHOTS_HAVE_NO_GAP) = PROMISES

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tempkb.errors import SettingsError
-from tempkb.revisions.choice import PageChoice, choice_of, keep_list, read_list
-from tempkb.settings import load_home
+from tempkb.core.errors import SettingsError
+from tempkb.core.settings import load_home
+from tempkb.wiki.revisions.choice import PageChoice, choice_of, keep_list, read_list
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 

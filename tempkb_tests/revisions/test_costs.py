@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.errors import SourceError
-from tempkb.revisions.costs import estimate
+from tempkb.core.errors import SourceError
+from tempkb.wiki.revisions.costs import estimate
 
 SCALING = (Path(__file__).parents[2] / "docs/scaling.md").read_text("utf-8")
 PER_YEAR = {"yearly cuts": 1, "quarters": 4}
@@ -51,7 +51,7 @@ def test_the_table_of_the_documentation_is_what_the_function_says():
     ("suffix", "windows", "measured"), [("", 10, 1.8), ("", 40, 3.0), (".bz2", 10, 7.2), (".7z", 10, 2.9)]
 )
 def test_the_rates_give_back_what_was_measured(monkeypatch, suffix, windows, measured):
-    from tempkb.revisions import costs
+    from tempkb.wiki.revisions import costs
 
     # The generated history compresses less, has shorter revisions and more winners than what is assumed for a real one.
     monkeypatch.setitem(costs.EXPANSION, suffix, 1.0)

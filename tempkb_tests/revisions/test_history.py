@@ -4,9 +4,10 @@ import random
 
 import pytest
 
-from tempkb.dumps.elements import Revision, TextState
-from tempkb.revisions import history as texts
-from tempkb.revisions.history import (
+from tempkb.core.titles import Site, Title
+from tempkb.wiki.dumps.elements import Revision, TextState
+from tempkb.wiki.revisions import history as texts
+from tempkb.wiki.revisions.history import (
     ABSENT,
     SUPPRESSED,
     Cuts,
@@ -18,8 +19,7 @@ from tempkb.revisions.history import (
     names_over_time,
     naming_at,
 )
-from tempkb.revisions.snapshots import Cut, PageSnapshots, TextMissingError
-from tempkb.titles import Site, Title
+from tempkb.wiki.revisions.snapshots import Cut, PageSnapshots, TextMissingError
 
 DAY = 86_400
 STATES = [TextState.PRESENT, TextState.BLANK, TextState.SUPPRESSED, TextState.ABSENT]

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tempkb.dumps.xml import PageStream
-from tempkb.revisions.history import Cuts, PageHistory, TextStore, Who
-from tempkb.revisions.snapshots import Cut, PageSnapshots
-from tempkb.titles import Title
+from tempkb.core.titles import Title
+from tempkb.wiki.dumps.xml import PageStream
+from tempkb.wiki.revisions.history import Cuts, PageHistory, TextStore, Who
+from tempkb.wiki.revisions.snapshots import Cut, PageSnapshots
 from tempkb_tests.revisions.builds import export, page, revision
 
 DAY0 = datetime(2020, 1, 1, tzinfo=UTC)

@@ -7,20 +7,20 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.pages import write_namespaces
-from tempkb.errors import ContractError
-from tempkb.mentions.steps import BY_WINDOW, look
-from tempkb.planning.built import is_built, missing_windows
-from tempkb.planning.due import look_out, retirable
-from tempkb.removal import of_windows, remove
-from tempkb.revisions.building import ALL, Plan, build
-from tempkb.revisions.losses import lacking_quarters, lacking_texts
-from tempkb.revisions.tables import PAGE_WIKITEXTS
-from tempkb.rooms import TABLES
-from tempkb.settings import load_home
+from tempkb.commands.runs.removal import of_windows, remove
+from tempkb.core.errors import ContractError
+from tempkb.core.settings import load_home
+from tempkb.platform.planning.built import is_built, missing_windows
+from tempkb.platform.planning.due import look_out, retirable
+from tempkb.platform.rooms import TABLES
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
+from tempkb.wiki.dumps.catalogue import name_dump
+from tempkb.wiki.dumps.pages import write_namespaces
+from tempkb.wiki.mentions.steps import BY_WINDOW, look
+from tempkb.wiki.revisions.building import ALL, Plan, build
+from tempkb.wiki.revisions.losses import lacking_quarters, lacking_texts
+from tempkb.wiki.revisions.tables import PAGE_WIKITEXTS
 from tempkb_tests.mentions.windows_for_tests import clean, write_window
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 

@@ -6,15 +6,15 @@ import dagster as dg
 import pyarrow.compute as pc
 import pytest
 
-from tempkb.api import open_store
 from tempkb.benchmarks.sources import with_files
-from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.entities import name_entities
-from tempkb.dumps.pages import write_namespaces
-from tempkb.revisions.building import Plan, build
-from tempkb.revisions.sitelinks import link_windows, unlinked_windows
-from tempkb.wikidata.building import read_dump
-from tempkb.windows import windows_until
+from tempkb.core.windows import windows_until
+from tempkb.platform.api import open_store
+from tempkb.wiki.dumps.catalogue import name_dump
+from tempkb.wiki.dumps.entities import name_entities
+from tempkb.wiki.dumps.pages import write_namespaces
+from tempkb.wiki.revisions.building import Plan, build
+from tempkb.wiki.revisions.sitelinks import link_windows, unlinked_windows
+from tempkb.wiki.wikidata.building import read_dump
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.test_damage import table
 from tempkb_tests.revisions.builds import HEAD, page, revision
@@ -173,8 +173,8 @@ def test_the_wikidata_dump_nearest_in_time_counts_and_nothing_else_changes(world
 
 @pytest.mark.slow
 def test_the_sensor_asks_for_the_items_of_windows_that_stand_and_the_status_counts_them(world, capsys, monkeypatch):
-    from tempkb import automation
-    from tempkb.screens.status import print_status
+    from tempkb.commands.screens.status import print_status
+    from tempkb.platform import automation
 
     monkeypatch.setattr(automation, "now", lambda: datetime(2022, 1, 5, tzinfo=UTC))
     world.home("home")
@@ -245,6 +245,6 @@ def test_the_command_gives_windows_that_stand_their_items_and_their_mentions_too
 
 def _wikidata():
     """Only the tables of Wikidata."""
-    from tempkb.wikidata.building import ALL
+    from tempkb.wiki.wikidata.building import ALL
 
     return [argument for one in ALL for argument in ("--select", one.name)]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tempkb.revisions.stable import select_stable
+from tempkb.wiki.revisions.stable import select_stable
 
 DAY = 86_400
 CUT, LOOKBACK = 1000 * DAY, 30 * DAY

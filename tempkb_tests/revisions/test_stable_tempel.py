@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.revisions.stable import DAY, ENOUGH_DAYS, describe, select_tempel
+from tempkb.wiki.revisions.stable import DAY, ENOUGH_DAYS, describe, select_tempel
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.peer.stress_history import write_stress
 from tempkb_tests.revisions.builds import build_files, export, page, revision

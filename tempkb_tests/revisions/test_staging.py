@@ -8,16 +8,16 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tempkb.dumps.elements import Revision, TextState
-from tempkb.revisions import building, staging
-from tempkb.revisions.accounts import decode_receipt, encode_receipt
-from tempkb.revisions.history import Cuts, PageHistory, TextStore, Who
-from tempkb.revisions.reading import Receipt
-from tempkb.revisions.staging import SNAPSHOT_COLUMNS, Staging
-from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.core.titles import Site
+from tempkb.core.windows import Granularity, epoch_seconds, instant, window_of, windows_between
 from tempkb.store.merge import SortedRun, merge_sorted
-from tempkb.titles import Site
-from tempkb.windows import Granularity, epoch_seconds, instant, window_of, windows_between
+from tempkb.wiki.dumps.elements import Revision, TextState
+from tempkb.wiki.revisions import building, staging
+from tempkb.wiki.revisions.accounts import decode_receipt, encode_receipt
+from tempkb.wiki.revisions.history import Cuts, PageHistory, TextStore, Who
+from tempkb.wiki.revisions.reading import Receipt
+from tempkb.wiki.revisions.staging import SNAPSHOT_COLUMNS, Staging
+from tempkb.wiki.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 QUARTERS = tuple(windows_between(date(2020, 1, 1), date(2021, 1, 1), Granularity.QUARTER))

@@ -3,15 +3,15 @@
 import pyarrow as pa
 import pytest
 
+from tempkb.commands.runs import jobs
+from tempkb.commands.runs.jobs import Summary, run, run_each
+from tempkb.core.errors import ModelError
+from tempkb.core.locks import LockTimeoutError
+from tempkb.core.settings import load_home
 from tempkb.engine.steps import Standing
 from tempkb.engine.tasks import Done, Task
-from tempkb.errors import ModelError
-from tempkb.runs import jobs
-from tempkb.runs.jobs import Summary, run, run_each
-from tempkb.settings import load_home
 from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import LockTimeoutError
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table

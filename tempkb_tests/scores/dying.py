@@ -6,11 +6,11 @@ from pathlib import Path
 
 import torch
 
-from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.generations.kind import KINDS
-from tempkb.scores import running as shards
-from tempkb.scores.running import ask_model
+from tempkb.models.generations.kind import KINDS
+from tempkb.models.scores import running as shards
+from tempkb.models.scores.running import ask_model
+from tempkb.platform.api import open_store
 from tempkb.store.store import Store
 
 SHARDS = {"score": 4, "generate": 1}

@@ -95,10 +95,10 @@ def test_a_model_that_fails_does_not_stop_the_others(home, saved, tmp_path):
 
 IN_THE_UI = """
 import json, sys
-from tempkb.automation import MODELS_JOB
-from tempkb.definitions import defs
-from tempkb.instance import dagster_at
-from tempkb.settings import load_home
+from tempkb.platform.automation import MODELS_JOB
+from tempkb.platform.definitions import defs
+from tempkb.platform.instance import dagster_at
+from tempkb.core.settings import load_home
 folder = sys.argv[1]
 with dagster_at(load_home()) as instance:
     instance.add_dynamic_partitions("models", ["fresh"])
@@ -131,9 +131,9 @@ def test_a_partition_of_models_in_the_ui_adds_the_model_and_scores_it(home, save
 SLOW = """
 import sys, time
 from pathlib import Path
-from tempkb import cli
+from tempkb.commands import cli
 from tempkb.models import making
-from tempkb.scores import shards
+from tempkb.models.scores import shards
 folder = Path(sys.argv[1])
 def waiting(honest):
     def work(*arguments):

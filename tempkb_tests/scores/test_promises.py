@@ -8,13 +8,13 @@ import pyarrow.compute as pc
 import pytest
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.errors import ContractError
-from tempkb.scores.checking import PROMISES
-from tempkb.scores.kinds import SCORES
-from tempkb.scores.making import picture, sample
-from tempkb.scores.running import ask_model
-from tempkb.scores.tables import PROMPT_SCORES
-from tempkb.screens.scores import print_scores
+from tempkb.commands.screens.scores import print_scores
+from tempkb.core.errors import ContractError
+from tempkb.models.scores.checking import PROMISES
+from tempkb.models.scores.kinds import SCORES
+from tempkb.models.scores.making import picture, sample
+from tempkb.models.scores.running import ask_model
+from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb.store.tables import MANIFEST
@@ -108,7 +108,7 @@ def test_a_sample_shows_prompts_with_their_answers_and_scores(scored):
 
 
 def source(store):
-    from tempkb.scores.selecting import wanted
+    from tempkb.models.scores.selecting import wanted
 
     (one,) = wanted(SCORES, store, BENCHMARKS, "seq2seq", SCORES.request.of({}), quiet)
     return one.sources[0]

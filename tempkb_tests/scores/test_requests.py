@@ -1,6 +1,6 @@
 """The words that are kept of a request for scores."""
 
-from tempkb.scores.kinds import SCORES
+from tempkb.models.scores.kinds import SCORES
 
 
 def test_what_is_kept_of_a_request_asks_for_the_same_of_the_releases_that_it_reached():

@@ -4,21 +4,21 @@ import shutil
 
 import pytest
 
-from tempkb.api import open_store
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.errors import DesignError, ModelError, SettingsError
+from tempkb.commands.runs.removal import of_model, remove
+from tempkb.core.errors import DesignError, ModelError, SettingsError
+from tempkb.core.locks import LockTimeoutError
+from tempkb.core.prompts import Prompt
 from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of as model_request
-from tempkb.prompts import Prompt
-from tempkb.removal import of_model, remove
-from tempkb.scores import making as showing
-from tempkb.scores import running
-from tempkb.scores import running as shards
-from tempkb.scores.kinds import SCORES
-from tempkb.scores.running import ask_model
-from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.models.scores import making as showing
+from tempkb.models.scores import running
+from tempkb.models.scores import running as shards
+from tempkb.models.scores.kinds import SCORES
+from tempkb.models.scores.running import ask_model
+from tempkb.models.scores.tables import PROMPT_SCORES
+from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import LockTimeoutError
 from tempkb.store.said import read_said
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
 from tempkb_tests.conftest import run_script

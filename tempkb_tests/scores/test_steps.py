@@ -15,12 +15,12 @@ from tempkb.engine.steps import Look
 from tempkb.models.adding import add_model
 from tempkb.models.known import known_models
 from tempkb.models.requests import request_of as model_request
-from tempkb.rooms import steps
-from tempkb.scores import selecting
-from tempkb.scores.kinds import SCORES
-from tempkb.scores.running import ask_model
-from tempkb.scores.steps import due_models
-from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.models.scores import selecting
+from tempkb.models.scores.kinds import SCORES
+from tempkb.models.scores.running import ask_model
+from tempkb.models.scores.steps import due_models
+from tempkb.models.scores.tables import PROMPT_SCORES
+from tempkb.platform.rooms import steps
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.versions import describe
 from tempkb_tests.benchmarks.fact_queries.worlds import quiet, release
@@ -222,7 +222,7 @@ def test_scores_of_other_files_are_left_to_the_run_that_refuses_them(scored, sav
 
 LOADED = """
 import json, os, sys
-from tempkb.cli import main
+from tempkb.commands.cli import main
 try:
     main(["score", "--all"], standalone_mode=False)
 except SystemExit as end:

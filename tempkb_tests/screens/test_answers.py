@@ -3,9 +3,9 @@
 import pyarrow as pa
 from click.testing import CliRunner
 
-from tempkb.api import open_store
-from tempkb.cli import main
-from tempkb.generations.tables import GENERATIONS
+from tempkb.commands.cli import main
+from tempkb.models.generations.tables import GENERATIONS
+from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
 
 ROW = {"question_id": "q", "rank": 1, "model": "t5", "decoder": "d", "status": "answered", "text": "Salt"}

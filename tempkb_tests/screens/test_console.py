@@ -5,10 +5,10 @@ import re
 
 import pytest
 
+from tempkb.commands.screens import console
+from tempkb.commands.screens.console import exact, grid, print_sheet, record, show
 from tempkb.engine.items import Meter
-from tempkb.listings import Listing, Sheet, named
-from tempkb.screens import console
-from tempkb.screens.console import exact, grid, print_sheet, record, show
+from tempkb.store.listings import Listing, Sheet, named
 from tempkb.store.quoting import visible
 
 

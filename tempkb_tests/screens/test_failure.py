@@ -15,15 +15,15 @@ import pytest
 from click.testing import CliRunner
 from dagster._utils.error import serializable_error_info_from_exc_info
 
-from tempkb.cli import main
+from tempkb.commands.cli import main
+from tempkb.commands.runs import jobs
+from tempkb.commands.screens import failure, status
+from tempkb.core.failures import in_words, innermost
+from tempkb.core.settings import in_shell
 from tempkb.engine.items import attempt
 from tempkb.engine.steps import Standing
 from tempkb.engine.tasks import Task, bad_in_words
-from tempkb.failures import in_words, innermost
-from tempkb.mentions.tables import MENTIONS
-from tempkb.runs import jobs
-from tempkb.screens import failure, status
-from tempkb.settings import in_shell
+from tempkb.wiki.mentions.tables import MENTIONS
 
 ROOM = (
     "make room, then run the same command again; old versions of partitions are deleted by: tempkb gc; a dump by: "
@@ -167,7 +167,7 @@ def test_a_mistake_of_ours_keeps_its_name_and_says_where_to_report_it(error):
     ids=["system", "duckdb", "sqlite", "Ctrl-C"],
 )
 def test_a_command_ends_with_one_line(error, code, line):
-    with mock.patch("tempkb.screens.status.open_store", side_effect=error):
+    with mock.patch("tempkb.commands.screens.status.open_store", side_effect=error):
         done = CliRunner().invoke(main, ["status"])
     told = line.replace(" tempkb ", f" TEMPKB_HOME={in_shell(HERE)} tempkb ")
     assert (done.exit_code, done.stdout, done.stderr) == (code, "", told)
@@ -175,7 +175,7 @@ def test_a_command_ends_with_one_line(error, code, line):
 
 def test_a_defect_keeps_its_trace_and_tells_where_to_report_it(capsys):
     error = raised(KeyError("title"))
-    with mock.patch("tempkb.screens.status.open_store", side_effect=error):
+    with mock.patch("tempkb.commands.screens.status.open_store", side_effect=error):
         assert CliRunner().invoke(main, ["status"]).exception is error
     with mock.patch.object(sys, "excepthook"):
         failure.prepare_streams()
@@ -187,7 +187,7 @@ def test_a_defect_keeps_its_trace_and_tells_where_to_report_it(capsys):
 
 
 def test_messages_cannot_act_on_the_terminal():
-    with mock.patch("tempkb.screens.status.open_store", side_effect=of_system(errno.EIO, "/h/\x1b[2Jx")):
+    with mock.patch("tempkb.commands.screens.status.open_store", side_effect=of_system(errno.EIO, "/h/\x1b[2Jx")):
         assert "tempkb: /h/\\x1b[2Jx: Input/output error" in CliRunner().invoke(main, ["status"]).stderr
 
 
@@ -260,7 +260,7 @@ def test_windows_that_fail_for_different_reasons_have_a_line_each(home_folder, c
 
 LEAVING = """
 import atexit, sys, threading, time
-from tempkb.screens.failure import leave
+from tempkb.commands.screens.failure import leave
 atexit.register(print, "registered", flush=True)
 threading.Thread(target=lambda: (time.sleep(0.2), print("a thread"))).start()
 sys.stdout.write("the end of a line that nobody has flushed\\n")
@@ -276,7 +276,7 @@ def test_a_command_that_leaves_waits_for_threads_and_does_what_is_registered(cod
 
 
 def test_output_that_is_lost_at_the_very_end_is_no_success():
-    code = "import sys; from tempkb.screens.failure import leave; sys.stdout.write('a line'); leave(0)"
+    code = "import sys; from tempkb.commands.screens.failure import leave; sys.stdout.write('a line'); leave(0)"
     with Path("/dev/full").open("wb") as full:
         buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, env=buffered)
@@ -285,7 +285,7 @@ def test_output_that_is_lost_at_the_very_end_is_no_success():
 
 CYCLE = """
 import duckdb
-from tempkb.cli import run
+from tempkb.commands.cli import run
 
 def length(text: str) -> int:
     return len(text)

@@ -1,6 +1,6 @@
 """The screen of linking effects: what rounds to zero has no minus, and no p-value is zero."""
 
-from tempkb.screens.linking import print_effects
+from tempkb.commands.screens.linking import print_effects
 
 EFFECT = {
     "release": "r",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.screens import plan
+from tempkb.commands.screens import plan
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
 

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from tempkb.api import open_store
-from tempkb.cli import main
-from tempkb.errors import SettingsError
-from tempkb.screens.query import run_query
-from tempkb.settings import load_home
+from tempkb.commands.cli import main
+from tempkb.commands.screens.query import run_query
+from tempkb.core.errors import SettingsError
+from tempkb.core.settings import load_home
+from tempkb.platform.api import open_store
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_a_result_is_written_over_none_of_the_homes_own_files(home_folder, tmp_p
 
 
 def test_a_reader_that_has_enough_ends_the_command_quietly(demo_home):
-    command = [sys.executable, "-m", "tempkb.cli", "sql", "FROM range(300_000)", "--csv"]
+    command = [sys.executable, "-m", "tempkb.commands.cli", "sql", "FROM range(300_000)", "--csv"]
     environment = {"TEMPKB_HOME": str(demo_home), "PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout.readline() == b"range\n"

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.rooms import TABLES
-from tempkb.screens import status
+from tempkb.commands.screens import status
+from tempkb.platform.rooms import TABLES
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
+from tempkb.wiki.mentions.tables import PAGE_TEXTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 CHANGED = "stale, since tempkb, the settings or what they were made from has changed: "

@@ -5,9 +5,9 @@ import re
 import duckdb
 import pytest
 
-from tempkb.api import open_store
-from tempkb.rooms import TABLES, VIEWS
-from tempkb.screens.tables import columns_of, example_of
+from tempkb.commands.screens.tables import columns_of, example_of
+from tempkb.platform.api import open_store
+from tempkb.platform.rooms import TABLES, VIEWS
 from tempkb.store.tables import SIDE_TABLES
 from tempkb_tests.conftest import run_tempkb
 

@@ -8,12 +8,12 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-from tempkb.cli import main
-from tempkb.runs.jobs import Summary
-from tempkb.screens import console
-from tempkb.screens.status import print_summary
-from tempkb.settings import at_home
-from tempkb.wording import counted
+from tempkb.commands.cli import main
+from tempkb.commands.runs.jobs import Summary
+from tempkb.commands.screens import console
+from tempkb.commands.screens.status import print_summary
+from tempkb.core.settings import at_home
+from tempkb.core.wording import counted
 
 
 @pytest.fixture

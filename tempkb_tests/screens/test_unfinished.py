@@ -6,19 +6,19 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-from tempkb.api import open_store
 from tempkb.benchmarks.register import create, keep, mark_built
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
-from tempkb.cli import main
-from tempkb.runs import releases as release_runs
-from tempkb.runs.jobs import Summary
-from tempkb.screens.console import program
-from tempkb.screens.status import print_status
-from tempkb.screens.verify import print_verification
-from tempkb.settings import load_home
+from tempkb.commands.cli import main
+from tempkb.commands.runs import releases as release_runs
+from tempkb.commands.runs.jobs import Summary
+from tempkb.commands.screens.console import program
+from tempkb.commands.screens.status import print_status
+from tempkb.commands.screens.verify import print_verification
+from tempkb.core.locks import locked
+from tempkb.core.settings import load_home
+from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import locked
 
 
 def test_a_release_that_is_not_finished_is_named_with_what_to_type(home_folder, capsys):

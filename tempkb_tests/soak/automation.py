@@ -54,7 +54,7 @@ def heard(event, told):
         os.kill(os.getpid(), signal.SIGSTOP)
 sys.addaudithook(heard)
 """
-_LOCATION = {"repositoryLocationName": "tempkb.definitions", "repositoryName": "__repository__"}
+_LOCATION = {"repositoryLocationName": "tempkb.platform.definitions", "repositoryName": "__repository__"}
 _RUNS = "query { runsOrError { ... on Runs { results { jobName status tags { key value } } } } }"
 
 

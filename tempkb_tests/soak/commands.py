@@ -52,12 +52,12 @@ class Commands:
         os.environ["TEMPKB_HOME"] = str(home)
         os.environ["TEMPKB_WORKERS"] = "1"
         # Imported once for all children.
-        import tempkb.cli  # noqa: F401
+        import tempkb.commands.cli  # noqa: F401
 
         with tempfile.TemporaryDirectory() as folder:
             import_libraries(folder)
         # The settings of the home stay as they are, so what depends on them is put together once as well.
-        from tempkb.definitions import defs
+        from tempkb.platform.definitions import defs
 
         defs.resolve_all_job_defs()
 
@@ -74,7 +74,7 @@ class Commands:
         """
 
         def work() -> None:
-            from tempkb.cli import main
+            from tempkb.commands.cli import main
 
             os.environ.update(more)
             Deaths(self.home, self._notes / "changes", die_before).begin()

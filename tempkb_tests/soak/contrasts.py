@@ -14,9 +14,9 @@ from math import comb
 
 import numpy as np
 
+from tempkb.core.statistics import MIN_CLUSTERS, crossed_bootstrap, holm
+from tempkb.core.statistics.estimates import Floats
 from tempkb.results.linking_effects import CLAIM_SEEDS, unclaimed
-from tempkb.statistics import MIN_CLUSTERS, crossed_bootstrap, holm
-from tempkb.statistics.estimates import Floats
 
 CUTS = date(2022, 1, 1), date(2023, 7, 1)
 """Of the earlier and of the later models; an untrained model has the cut None."""

@@ -21,8 +21,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tempkb.statistics import Estimate, change, clustered_mean, macro_change, macro_mean, proportion
-from tempkb.statistics.calibration import clustered_auc
+from tempkb.core.statistics import Estimate, change, clustered_mean, macro_change, macro_mean, proportion
+from tempkb.core.statistics.calibration import clustered_auc
 
 Draw = Callable[[np.random.Generator, int], tuple[Estimate, float]]
 SPREAD, WIDE_SPREAD = 0.5, 1.0

@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.ecbd.benchmark import ECBD
+from tempkb.core.model_names import FAMILIES, Family
 from tempkb.demo.models.recipe import demo_models, is_withheld
-from tempkb.models.names import FAMILIES, Family
 from tempkb.models.scorers import scorer_name
-from tempkb.scores.requests import ScoreRequest
+from tempkb.models.scores.requests import ScoreRequest
+from tempkb.platform.api import open_store
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb_tests.conftest import run_tempkb

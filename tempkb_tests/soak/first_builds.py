@@ -22,7 +22,7 @@ from pathlib import Path
 import duckdb
 
 # Homes can be compared only if their contributors are hashed with the same salt, which is a home's own chance.
-COMMAND = "import secrets; secrets.token_hex = lambda n: '00' * n; from tempkb.cli import main; main()"
+COMMAND = "import secrets; secrets.token_hex = lambda n: '00' * n; from tempkb.commands.cli import main; main()"
 LIGHT = ("build", "--select", "dump_files", "--select", "pages")
 FULL = ("build",)
 # When a row came, and a hash that of a view over files tells where the home lies.

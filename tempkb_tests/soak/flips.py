@@ -91,7 +91,7 @@ def rounds(hits: Sequence[Hit], size: int) -> list[list[Hit]]:
 
 def state() -> dict[tuple[str, str], object]:
     """What the home that the environment names holds: the version of each partition, and what was left out of it."""
-    from tempkb.api import open_store
+    from tempkb.platform.api import open_store
 
     store = open_store()
     return {
@@ -103,7 +103,7 @@ def state() -> dict[tuple[str, str], object]:
 
 def faults() -> list[tuple[str, str]]:
     """Verify the home's lake; return the table and partition of each fault."""
-    from tempkb.api import open_store
+    from tempkb.platform.api import open_store
 
     store = open_store()
     keys = [(table, key) for table in store.tables for key in store.lake.keys(table)]
@@ -126,7 +126,7 @@ def notice_each(hits: Sequence[Hit]) -> list[Hit]:
 
 def differences() -> list[str]:
     """Compare the DuckDB file with the lake."""
-    from tempkb.api import open_store
+    from tempkb.platform.api import open_store
 
     store = open_store()
     return list(store.database.differences({name: store.lake.versions(name) for name in store.tables}))
@@ -139,12 +139,12 @@ def whole() -> list[str]:
 
 def mend() -> list[str]:
     """Build what there is to build, type the releases again, and write pointers again; return what failed."""
-    from tempkb.api import open_store
     from tempkb.benchmarks.register import release_names
-    from tempkb.planning.declaration import Request
-    from tempkb.runs.building import build
-    from tempkb.runs.releases import finish_release
-    from tempkb.settings import load_home
+    from tempkb.commands.runs.building import build
+    from tempkb.commands.runs.releases import finish_release
+    from tempkb.core.settings import load_home
+    from tempkb.platform.api import open_store
+    from tempkb.platform.planning.declaration import Request
 
     failures, home = build(Request()).failures, load_home()
     for name in release_names(home):
@@ -176,7 +176,7 @@ def delete_pointers(lake: Path, seed: int) -> list[str]:
 
     The pointers are to be written again, and the partition that is gone is to be built again.
     """
-    from tempkb.api import open_store
+    from tempkb.platform.api import open_store
 
     chance, undisturbed, wrong = random.Random(seed), state(), []
     by_table: dict[str, list[Path]] = {}
@@ -205,8 +205,8 @@ def strike_database(path: Path, blows: int, seed: int) -> list[str]:
 
     A bit of the first twelve bytes makes it a file of somebody else, and one that no block covers changes nothing.
     """
-    from tempkb.api import open_store
-    from tempkb.errors import TempkbError
+    from tempkb.core.errors import TempkbError
+    from tempkb.platform.api import open_store
 
     chance, wrong, outcomes = random.Random(seed), [], Counter()
     for number in range(blows):
@@ -235,7 +235,7 @@ def build_demo(home: Path) -> None:
     commands = (("demo",), ("build",), *(("release", *one) for one in RELEASES))
     for arguments in commands:
         done = subprocess.run(
-            [sys.executable, "-m", "tempkb.cli", *arguments],
+            [sys.executable, "-m", "tempkb.commands.cli", *arguments],
             env={**os.environ, "TEMPKB_HOME": str(home)},
             capture_output=True,
             text=True,

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tempkb.api import open_store
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
-from tempkb.linking.tables import LINKING_SCORES
+from tempkb.models.linking.tables import LINKING_SCORES
+from tempkb.platform.api import open_store
 from tempkb.results.linking_effects import LINKER_MINUS_PRIOR, linking_effects
 from tempkb_tests.conftest import run_tempkb
 

@@ -10,9 +10,9 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from tempkb.api import open_store
+from tempkb.core.prompts import Prompt
 from tempkb.demo.models.recipe import DemoModel, is_withheld
-from tempkb.prompts import Prompt
+from tempkb.platform.api import open_store
 from tempkb_tests.results.conftest import SCORERS, add_model, add_scores
 from tempkb_tests.soak.contrasts import CONTRASTS, CUTS, PLACEBOS, POSITIVE, effects
 from tempkb_tests.soak.effect import read

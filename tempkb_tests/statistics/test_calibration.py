@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from tempkb.errors import ContractError
-from tempkb.statistics import calibration, forced_choice
-from tempkb.statistics.calibration import clustered_auc, permuted_aucs
+from tempkb.core.errors import ContractError
+from tempkb.core.statistics import calibration, forced_choice
+from tempkb.core.statistics.calibration import clustered_auc, permuted_aucs
 
 
 def test_a_choice_by_hand():

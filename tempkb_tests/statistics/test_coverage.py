@@ -19,7 +19,7 @@ def test_intervals_hold_the_truth(case):
 
 def test_intervals_that_ignore_clusters_would_not(monkeypatch):
     """Five items of a cluster are alike: taken for independent they give intervals that are 1.7 times too short."""
-    from tempkb.statistics import clustered_mean
+    from tempkb.core.statistics import clustered_mean
     from tempkb_tests.soak import coverage
 
     monkeypatch.setattr(coverage, "clustered_mean", lambda values, _: clustered_mean(values, range(len(values))))

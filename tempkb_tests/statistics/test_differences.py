@@ -8,8 +8,8 @@ from scipy.stats import t, ttest_rel
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups
 
-from tempkb.errors import ContractError
-from tempkb.statistics import (
+from tempkb.core.errors import ContractError
+from tempkb.core.statistics import (
     change,
     clustered_mean,
     leave_one_out,

@@ -10,8 +10,8 @@ from scipy.stats import t, ttest_1samp
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
-from tempkb.errors import ContractError
-from tempkb.statistics import Estimate, clustered_mean, exponential, exponentiated, macro_mean, proportion
+from tempkb.core.errors import ContractError
+from tempkb.core.statistics import Estimate, clustered_mean, exponential, exponentiated, macro_mean, proportion
 
 T9 = 2.2621571628540993  # the 97.5 % quantile of t with nine degrees of freedom, from a table
 

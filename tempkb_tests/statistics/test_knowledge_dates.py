@@ -6,8 +6,8 @@ from datetime import date
 import numpy as np
 import pytest
 
-from tempkb.errors import ContractError
-from tempkb.statistics import knowledge_date, knowledge_dates
+from tempkb.core.errors import ContractError
+from tempkb.core.statistics import knowledge_date, knowledge_dates
 
 MONTHS = [date(2018 + month // 12, month % 12 + 1, 1) for month in range(60)]
 

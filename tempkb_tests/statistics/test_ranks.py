@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tempkb.errors import ContractError
-from tempkb.statistics import Scored, holm, paired_macro_difference, rank_intervals
+from tempkb.core.errors import ContractError
+from tempkb.core.statistics import Scored, holm, paired_macro_difference, rank_intervals
 
 
 def test_holm_by_hand():

@@ -6,8 +6,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from tempkb.errors import ContractError
-from tempkb.statistics import cluster_bootstrap, clustered_mean, crossed_bootstrap, macro_mean, resampling
+from tempkb.core.errors import ContractError
+from tempkb.core.statistics import cluster_bootstrap, clustered_mean, crossed_bootstrap, macro_mean, resampling
 
 
 def entities(n_items=8_500, n_clusters=3_000):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tempkb.errors import ContractError
-from tempkb.statistics.turnbull import turnbull
+from tempkb.core.errors import ContractError
+from tempkb.core.statistics.turnbull import turnbull
 
 
 def of(*times, clusters=None, seed=1, **options):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from tempkb.statistics import change, clustered_mean
-from tempkb.statistics.differences import UNTRAINED, Cells, weighted_sums
+from tempkb.core.statistics import change, clustered_mean
+from tempkb.core.statistics.differences import UNTRAINED, Cells, weighted_sums
 
 CLUSTERS = 30
 

@@ -1,7 +1,7 @@
 import pytest
 
-from tempkb.settings import load_home
-from tempkb.store.locks import Patience
+from tempkb.core.locks import Patience
+from tempkb.core.settings import load_home
 from tempkb.store.store import Store
 from tempkb_tests.store.tables_for_tests import TOWNS
 

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tempkb.settings import load_home
+from tempkb.core.locks import Patience
+from tempkb.core.settings import load_home
 from tempkb.store import database
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 

@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import pytest
 
-from tempkb.errors import ContractError
-from tempkb.rooms import ROOMS
+from tempkb.core.errors import ContractError
+from tempkb.platform.rooms import ROOMS
 from tempkb.store.columns import Column, Dictionary, Rule, columns, rules
 from tempkb.store.types import DATE, INSTANT, INT32, INT64, STRING, list_of, struct_of
 

@@ -10,9 +10,9 @@ from unittest import mock
 
 import pytest
 
-from tempkb.settings import load_home
+from tempkb.core.locks import LockTimeoutError, Patience
+from tempkb.core.settings import load_home
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import LockTimeoutError, Patience
 from tempkb.store.store import Store
 from tempkb_tests.damage import cut_off
 from tempkb_tests.killed import KilledError

@@ -15,12 +15,13 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.errors import StoredDamageError
-from tempkb.settings import load_home
-from tempkb.store import files, versions
+from tempkb.core import files
+from tempkb.core.errors import StoredDamageError
+from tempkb.core.files import open_parquet, read_parquet, write_summed
+from tempkb.core.locks import Patience
+from tempkb.core.settings import load_home
+from tempkb.store import versions
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.files import open_parquet, read_parquet, write_summed
-from tempkb.store.locks import Patience
 from tempkb.store.opening import DamagedDatabaseError, DatabaseFileError
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, View

@@ -11,11 +11,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tempkb.errors import TempkbError
-from tempkb.settings import load_home
+from tempkb.core.errors import TempkbError
+from tempkb.core.locks import Patience
+from tempkb.core.settings import load_home
 from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import Patience
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import View

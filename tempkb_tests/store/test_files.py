@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from tempkb.errors import TempkbError
-from tempkb.store import files as owned
+from tempkb.core import files as owned
+from tempkb.core.errors import TempkbError
+from tempkb.core.files import LinkError, links_in, own, own_tree, real_folders, remove_tree
 from tempkb.store.drafts import Provenance
-from tempkb.store.files import LinkError, links_in, own, own_tree, real_folders, remove_tree
 from tempkb_tests.store.ageing import let_a_day_go_by
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 

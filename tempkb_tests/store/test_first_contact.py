@@ -7,12 +7,12 @@ from unittest import mock
 import duckdb
 import pytest
 
-from tempkb.errors import SettingsError
-from tempkb.screens.query import run_query
-from tempkb.screens.status import print_status
-from tempkb.settings import load_home
+from tempkb.commands.screens.query import run_query
+from tempkb.commands.screens.status import print_status
+from tempkb.core.errors import SettingsError
+from tempkb.core.locks import Patience
+from tempkb.core.settings import load_home
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import Patience
 from tempkb.store.opening import DatabaseFileError, NothingPublishedError
 from tempkb.store.store import Store
 from tempkb.store.tables import View

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tempkb.errors import ContractError, SettingsError, StoredDamageError
-from tempkb.settings import load_home
+from tempkb.core.errors import ContractError, SettingsError, StoredDamageError
+from tempkb.core.settings import load_home
 from tempkb.store import lake
 from tempkb.store.columns import Column
 from tempkb.store.drafts import Exclusion, Provenance

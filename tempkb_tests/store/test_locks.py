@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from tempkb.store import locks
-from tempkb.store.locks import LockTimeoutError, at_work, is_at_work, nobody_at_work, passing_lock
+from tempkb.core import locks
+from tempkb.core.locks import LockTimeoutError, at_work, is_at_work, nobody_at_work, passing_lock
 
 
 def test_a_passing_lock_is_refused_while_it_is_held_and_leaves_no_file(tmp_path):

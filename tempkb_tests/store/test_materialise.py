@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from markdown_it import MarkdownIt
 
-from tempkb.engine.assets import sample_of, table_of
+from tempkb.platform.assets import sample_of, table_of
 from tempkb.store.materialise import MOST_CHARACTERS, glance, markdown
 
 TITLES = [
@@ -111,9 +111,9 @@ def test_nothing_is_said_so():
 
 def test_a_sample_shows_last_what_is_the_same_in_every_row():
     rows = pa.table({"wiki": ["x", "x"], "tags": [["a"], ["b"]], "none": [None, None], "page_id": [1, 2]})
-    with mock.patch("tempkb.engine.assets.first_rows", return_value=rows):
+    with mock.patch("tempkb.platform.assets.first_rows", return_value=rows):
         assert [column.name for column in sample_of(None).schema.columns] == ["tags", "page_id", "wiki", "none"]
-    with mock.patch("tempkb.engine.assets.first_rows", return_value=rows.slice(0, 1)):
+    with mock.patch("tempkb.platform.assets.first_rows", return_value=rows.slice(0, 1)):
         assert [column.name for column in sample_of(None).schema.columns] == ["wiki", "tags", "none", "page_id"]
 
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from tempkb.api import open_store
-from tempkb.rooms import VIEWS
+from tempkb.platform.api import open_store
+from tempkb.platform.rooms import VIEWS
 from tempkb.store.drafts import Provenance
 
 # Reads all rows of all tables and views, and prints the version and how many these are.

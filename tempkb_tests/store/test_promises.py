@@ -2,7 +2,7 @@
 
 import pytest
 
-from tempkb.errors import StoredDamageError
+from tempkb.core.errors import StoredDamageError
 from tempkb.store import promises
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import broken

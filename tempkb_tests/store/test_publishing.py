@@ -12,11 +12,11 @@ from unittest import mock
 import duckdb
 import pytest
 
-from tempkb.screens.query import run_query
-from tempkb.settings import load_home
+from tempkb.commands.screens.query import run_query
+from tempkb.core.locks import Patience, locked
+from tempkb.core.settings import load_home
 from tempkb.store import database
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import Patience, locked
 from tempkb.store.opening import DatabaseFileError
 from tempkb.store.store import Store
 from tempkb.store.tables import View
@@ -132,7 +132,7 @@ def test_somebody_who_writes_is_never_swapped_under_and_everybody_is_told(publis
         assert "tempkb.duckdb is open in another program that writes to it, so it cannot be used" in publication.reason
         assert writer.ask("INSERT INTO notes VALUES (8)") == "[(1,)]"
         assert (path.stat().st_ino, beside(path)) == (inode, [".lock", ".wal"])
-    monkeypatch.setattr("tempkb.api.TABLES", (TOWNS,))
+    monkeypatch.setattr("tempkb.platform.api.TABLES", (TOWNS,))
     run_query(COUNT, "csv", None)
     said = capsys.readouterr()
     assert said.out == "region,count_star()\nnorth,3\n"
@@ -210,7 +210,7 @@ def test_a_copied_home_refuses_until_it_is_published_there(home_folder, tmp_path
     bulk = Store(load_home().claim("testwiki"), [dataclasses.replace(TOWNS, persist="view")], Patience(1.0))
     write(bulk, "north", 3)
     bulk.publish()
-    monkeypatch.setattr("tempkb.api.TABLES", tuple(bulk.tables.values()))
+    monkeypatch.setattr("tempkb.platform.api.TABLES", tuple(bulk.tables.values()))
     copy = tmp_path / "copy of it"
     shutil.copytree(bulk.home.path, copy)
     link = tmp_path / "link"

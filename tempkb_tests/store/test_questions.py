@@ -12,9 +12,9 @@ from uuid import UUID
 import duckdb
 import pytest
 
-from tempkb.settings import load_home
+from tempkb.core.locks import Patience
+from tempkb.core.settings import load_home
 from tempkb.store.drafts import Provenance
-from tempkb.store.locks import Patience
 from tempkb.store.memory import in_memory
 from tempkb.store.questions import BATCH_ROWS, Answer, RefusedError, check
 from tempkb.store.store import Store

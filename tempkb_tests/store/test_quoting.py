@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import tempkb
-from tempkb.errors import SettingsError
-from tempkb.settings import load_home
+from tempkb.core.errors import SettingsError
+from tempkb.core.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.quoting import identifier, literal

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
 from tempkb.store.said import (
     Said,
     change_said,

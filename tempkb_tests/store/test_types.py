@@ -6,7 +6,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tempkb.rooms import TABLES
+from tempkb.platform.rooms import TABLES
 from tempkb.store.columns import Column
 from tempkb.store.tables import SIDE_TABLES
 from tempkb.store.types import (

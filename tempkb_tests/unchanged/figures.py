@@ -13,9 +13,9 @@ from unittest import mock
 import click
 import duckdb
 
-from tempkb.api import open_store
-from tempkb.options import options_of
-from tempkb.settings import Settings
+from tempkb.core.options import options_of
+from tempkb.core.settings import Settings
+from tempkb.platform.api import open_store
 from tempkb_tests.unchanged import homes
 from tempkb_tests.unchanged.homes import CARRIED, DEMO
 from tempkb_tests.unchanged.prepared import states
@@ -80,7 +80,7 @@ def of_checkpoints(folder: Path) -> Found:
 
 def resting_on_checkpoints(home: Path) -> set[str]:
     """Return the tables and views of a home that follow from checkpoints of models and linkers."""
-    from tempkb.definitions import defs
+    from tempkb.platform.definitions import defs
 
     graph = defs.resolve_asset_graph()
     found, new = set(), {key for key in graph.get_all_asset_keys() if key.path[-1] in CARRIED}
@@ -148,7 +148,7 @@ def _meanings(home: Path) -> Found:
 def _names(home: Path) -> Found:
     """Settings; assets with the versions of their code; fields that a run of them takes; checks, jobs and what starts them."""
     with mock.patch.dict(os.environ, TEMPKB_HOME=str(home)):
-        from tempkb.definitions import defs
+        from tempkb.platform.definitions import defs
     for name, setting in options_of(Settings).items():
         yield ("setting", name), str(setting.default)
     graph = defs.resolve_asset_graph()
@@ -165,7 +165,7 @@ def _names(home: Path) -> Found:
 
 
 def _help() -> Found:
-    from tempkb.cli import main
+    from tempkb.commands.cli import main
 
     yield from _help_of(main, click.Context(main, info_name="tempkb", terminal_width=_WIDTH))
 

@@ -12,12 +12,12 @@ from datetime import date
 from pathlib import Path
 from unittest import mock
 
-from tempkb.api import open_store
 from tempkb.engine.steps import Look
-from tempkb.planning.built import OF_WINDOW, missing_windows
-from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.revisions.windows import read_windows
-from tempkb.rooms import steps
+from tempkb.platform.api import open_store
+from tempkb.platform.planning.built import OF_WINDOW, missing_windows
+from tempkb.platform.rooms import steps
+from tempkb.wiki.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.wiki.revisions.windows import read_windows
 from tempkb_tests.damage import cut_off, flip
 from tempkb_tests.unchanged.homes import require, typed
 

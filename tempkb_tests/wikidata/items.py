@@ -3,9 +3,9 @@
 import json
 from datetime import date
 
-from tempkb.api import open_store
-from tempkb.dumps.entities import name_entities
-from tempkb.wikidata.building import read_dump
+from tempkb.platform.api import open_store
+from tempkb.wiki.dumps.entities import name_entities
+from tempkb.wiki.wikidata.building import read_dump
 
 GREGORIAN, JULIAN = "http://www.wikidata.org/entity/Q1985727", "http://www.wikidata.org/entity/Q1985786"
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.api import open_store
-from tempkb.dumps.catalogue import Dump, DumpFile, name_dump, remember
-from tempkb.errors import SettingsError, SourceError
-from tempkb.wikidata import building
-from tempkb.wikidata.building import Report
-from tempkb.wikidata.reading import Tally
-from tempkb.wikidata.scope import language_of_wiki
-from tempkb.wikidata.steps import is_read
+from tempkb.core.errors import SettingsError, SourceError
+from tempkb.platform.api import open_store
+from tempkb.wiki.dumps.catalogue import Dump, DumpFile, name_dump, remember
+from tempkb.wiki.wikidata import building
+from tempkb.wiki.wikidata.building import Report
+from tempkb.wiki.wikidata.reading import Tally
+from tempkb.wiki.wikidata.scope import language_of_wiki
+from tempkb.wiki.wikidata.steps import is_read
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.wikidata.items import item, item_value, read_home, said, time, write_lines
 
@@ -222,9 +222,9 @@ def test_strict_homes_refuse_damage_and_write_nothing(tmp_path, monkeypatch):
 
 
 def test_a_home_without_a_wiki_says_how_to_name_one(tmp_path, monkeypatch):
-    from tempkb.api import open_store
-    from tempkb.dumps.entities import name_entities
-    from tempkb.wikidata.building import read_dump
+    from tempkb.platform.api import open_store
+    from tempkb.wiki.dumps.entities import name_entities
+    from tempkb.wiki.wikidata.building import read_dump
 
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
     path = write_lines(tmp_path / "wikidata-20200101-all.json", WORLD)
@@ -384,7 +384,7 @@ def test_a_later_dump_changes_nothing_of_an_earlier_one(tmp_path, monkeypatch):
 
 
 def test_another_file_of_one_name_and_day_is_another_dumps(tmp_path, store):
-    from tempkb.dumps.entities import name_entities
+    from tempkb.wiki.dumps.entities import name_entities
 
     path = tmp_path / "wikidata-20200101-all.json"
     assert is_read(store, name_entities([path]))

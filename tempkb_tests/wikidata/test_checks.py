@@ -6,8 +6,8 @@ import pytest
 
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
-from tempkb.wikidata.steps import PROMISES
-from tempkb.wikidata.tables import FACTS, LATE_EDITS, WIKIDATA_ENTITIES
+from tempkb.wiki.wikidata.steps import PROMISES
+from tempkb.wiki.wikidata.tables import FACTS, LATE_EDITS, WIKIDATA_ENTITIES
 from tempkb_tests.wikidata.items import read_home
 from tempkb_tests.wikidata.test_building import DAY, WORLD
 

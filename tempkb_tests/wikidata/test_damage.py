@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from tempkb.errors import SourceError
-from tempkb.wikidata.reading import Tally, read_entities
-from tempkb.wikidata.rows import Rows, add_entity
-from tempkb.wikidata.scope import Scope
+from tempkb.core.errors import SourceError
+from tempkb.wiki.wikidata.reading import Tally, read_entities
+from tempkb.wiki.wikidata.rows import Rows, add_entity
+from tempkb.wiki.wikidata.scope import Scope
 from tempkb_tests.damage import refused_well, spoil
 from tempkb_tests.wikidata.items import item, said
 from tempkb_tests.wikidata.test_building import WORLD

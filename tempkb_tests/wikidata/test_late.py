@@ -6,9 +6,9 @@ from datetime import date, timedelta
 import pytest
 
 from tempkb.benchmarks.sources import newest_wikidata
-from tempkb.planning.due import look_out
-from tempkb.wikidata.scope import dump_dates
-from tempkb.windows import Granularity, windows_between
+from tempkb.core.windows import Granularity, windows_between
+from tempkb.platform.planning.due import look_out
+from tempkb.wiki.wikidata.scope import dump_dates
 from tempkb_tests.wikidata.items import item, read_home, said, time
 
 FIRST, LATER = "2020-01-01", "2021-07-01"

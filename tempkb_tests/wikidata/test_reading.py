@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 import zstandard
 
-from tempkb.errors import SourceError
-from tempkb.wikidata.reading import Tally, read_entities
+from tempkb.core.errors import SourceError
+from tempkb.wiki.wikidata.reading import Tally, read_entities
 from tempkb_tests.wikidata.items import item, item_value, said, write_lines
 
 ONE = item("Q1", {"en": "One", "de": "Eins", "fr": "Un"}, "One", P54=[said("Q1$a", "Q2", "2019")])
@@ -135,7 +135,7 @@ def test_the_prefilter_asks_the_bytes(tmp_path):
 
 
 def test_old_items_have_numbers_only(tmp_path):
-    from tempkb.wikidata.decoding import item_in
+    from tempkb.wiki.wikidata.decoding import item_in
 
     value = item_value("Q42")
     del value["datavalue"]["value"]["id"]

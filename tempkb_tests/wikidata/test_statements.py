@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from tempkb.wikidata.decoding import Qualifiers
-from tempkb.wikidata.statements import JULIAN, Precision, Span, TimeError, earliest, intervals_of, read_time
+from tempkb.wiki.wikidata.decoding import Qualifiers
+from tempkb.wiki.wikidata.statements import JULIAN, Precision, Span, TimeError, earliest, intervals_of, read_time
 from tempkb_tests.wikidata.items import time
 
 

@@ -7,14 +7,14 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-import tempkb.wikidata
-from tempkb.wikidata.views import true_within
+import tempkb.wiki.wikidata
+from tempkb.wiki.wikidata.views import true_within
 from tempkb_tests.wikidata.items import item, read_home, said
 
 Q1, Q2 = "2019-01-01", "2019-04-01"
 DUMP = "2020-01-01"
 
-README = Path(tempkb.wikidata.__file__).with_name("README.md")
+README = Path(tempkb.wiki.wikidata.__file__).with_name("README.md")
 
 # start, end -> windows 2018-Q4, 2019-Q1, 2019-Q2, 2019-Q4: C certain, P possible only, - neither.
 TABLE = [

@@ -7,13 +7,13 @@ from collections import Counter
 import mwparserfromhell
 from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, Tag, Template, Text, Wikilink
 
-from tempkb.titles import Site
-from tempkb.wikitext.article import mend
-from tempkb.wikitext.holes import without_holes
-from tempkb.wikitext.inline import Inline
-from tempkb.wikitext.markup import DROPPED, MARK, Stripped, strip_extensions
-from tempkb.wikitext.page_kinds import language_of, words_of
-from tempkb.wikitext.templates import Expansion
+from tempkb.core.titles import Site
+from tempkb.wiki.wikitext.article import mend
+from tempkb.wiki.wikitext.holes import without_holes
+from tempkb.wiki.wikitext.inline import Inline
+from tempkb.wiki.wikitext.markup import DROPPED, MARK, Stripped, strip_extensions
+from tempkb.wiki.wikitext.page_kinds import language_of, words_of
+from tempkb.wiki.wikitext.templates import Expansion
 
 WORD = re.compile(r"\w+")
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tempkb.titles import Site
-from tempkb.wikitext.article import Section, read_article
+from tempkb.core.titles import Site
+from tempkb.wiki.wikitext.article import Section, read_article
 from tempkb_tests.wikitext.hostile import HOSTILE
 
 CASES = tomllib.loads((Path(__file__).parent / "cases.toml").read_text("utf-8"))["case"]

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tempkb.wikitext.counting import count_words, has_unspaced, may_part, split_words, words_in
+from tempkb.wiki.wikitext.counting import count_words, has_unspaced, may_part, split_words, words_in
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tempkb.titles import Site
-from tempkb.wikitext.article import read_article
-from tempkb.wikitext.markup import settle_variants
+from tempkb.core.titles import Site
+from tempkb.wiki.wikitext.article import read_article
+from tempkb.wiki.wikitext.markup import settle_variants
 
 
 @pytest.mark.parametrize(

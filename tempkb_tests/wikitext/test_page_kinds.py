@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from tempkb.core.titles import Site, Title
 from tempkb.store.memory import in_memory
-from tempkb.titles import Site, Title
-from tempkb.wikitext.page_kinds import (
+from tempkb.wiki.wikitext.page_kinds import (
     is_disambiguation,
     label_language,
     list_title_pattern,

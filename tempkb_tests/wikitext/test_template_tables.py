@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-import tempkb.wikitext
-from tempkb.titles import Site
-from tempkb.wikitext import language_templates as english
-from tempkb.wikitext import language_templates as foreign
-from tempkb.wikitext import language_templates as pronunciation
-from tempkb.wikitext import parser_functions, template_tables
-from tempkb.wikitext.article import read_article
-from tempkb.wikitext.template_tables import common_table, own_table, silent_when, table_version
+import tempkb.wiki.wikitext
+from tempkb.core.titles import Site
+from tempkb.wiki.wikitext import language_templates as english
+from tempkb.wiki.wikitext import language_templates as foreign
+from tempkb.wiki.wikitext import language_templates as pronunciation
+from tempkb.wiki.wikitext import parser_functions, template_tables
+from tempkb.wiki.wikitext.article import read_article
+from tempkb.wiki.wikitext.template_tables import common_table, own_table, silent_when, table_version
 
 CASES = tomllib.loads((Path(__file__).parent / "cases_of_languages.toml").read_text("utf-8"))["case"]
-LANGUAGES = sorted(path.stem for path in (Path(tempkb.wikitext.__file__).parent / "languages").glob("*.toml"))
+LANGUAGES = sorted(path.stem for path in (Path(tempkb.wiki.wikitext.__file__).parent / "languages").glob("*.toml"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['language']}: {case['name']}" for case in CASES])

@@ -6,8 +6,8 @@ from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, TABLES
 from tempkb.benchmarks.dynamic_templama.views import VIEWS
 from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
 from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED
-from tempkb.options import Option
-from tempkb.room import Room
+from tempkb.core.options import Option
+from tempkb.engine.room import Room
 
 DYNAMIC_TEMPLAMA = Benchmark(
     name="dynamic_templama",

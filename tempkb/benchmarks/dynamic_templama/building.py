@@ -15,11 +15,11 @@ from tempkb.benchmarks.fact_queries.design import Release
 from tempkb.benchmarks.fact_queries.spells import partition_of
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.errors import SettingsError
-from tempkb.store.files import read_parquet
+from tempkb.core.errors import SettingsError
+from tempkb.core.files import read_parquet
+from tempkb.core.windows import Window
 from tempkb.store.plain import plain_rows
 from tempkb.store.versions import Version
-from tempkb.windows import Window
 
 
 def build_changes(work: ReleaseWork) -> None:

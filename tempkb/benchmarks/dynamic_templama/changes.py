@@ -46,7 +46,7 @@ from tempkb.benchmarks.dynamic_templama.stays import NEEDED, Stays, find_stays, 
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES
 from tempkb.benchmarks.fact_queries.design import Design, Release
 from tempkb.benchmarks.fact_queries.spells import Numbers, Study
-from tempkb.windows import Window
+from tempkb.core.windows import Window
 
 
 @dataclass(frozen=True)

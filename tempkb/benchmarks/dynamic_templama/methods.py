@@ -38,7 +38,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FA
 from tempkb.benchmarks.methods import Closing, Made, Methods, Step, Versions
 from tempkb.benchmarks.register import release_files
 from tempkb.engine.tasks import Picture, Rows, Shows
-from tempkb.listings import Sheet
+from tempkb.store.listings import Sheet
 from tempkb.store.materialise import glance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.promises import Promise

@@ -13,7 +13,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING, HAS_SUBJECT, WORDING
 from tempkb.benchmarks.reading import MODELS, SCORES
-from tempkb.estimates_sql import ALL, DIFFERENCE, LOG_PROB, MEAN, SHARE, Measure, end_of_window, estimates, pooled
+from tempkb.core.estimates_sql import ALL, DIFFERENCE, LOG_PROB, MEAN, SHARE, Measure, end_of_window, estimates, pooled
 from tempkb.store.quoting import literal
 from tempkb.store.tables import View
 

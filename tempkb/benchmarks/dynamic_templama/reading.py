@@ -20,7 +20,7 @@ from tempkb.benchmarks.fact_queries.prompts import VARIANTS, prompting_of
 from tempkb.benchmarks.fact_queries.reading import ONCE, WORDINGS, answers_of, facts_of, items_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Judging, Part, Reading
-from tempkb.estimates_sql import ALL, EXP, MEAN, end_of_window, estimates, pooled
+from tempkb.core.estimates_sql import ALL, EXP, MEAN, end_of_window, estimates, pooled
 from tempkb.store.tables import View
 
 PROMPTING = prompting_of(DYNAMIC_TEMPLAMA_PROMPTS, VARIANTS)

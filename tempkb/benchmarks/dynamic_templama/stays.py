@@ -11,7 +11,7 @@ import numpy as np
 
 from tempkb.benchmarks.fact_queries.design import Design
 from tempkb.benchmarks.fact_queries.spells import Numbers, Study
-from tempkb.windows import Granularity, Window
+from tempkb.core.windows import Granularity, Window
 
 # The fineness, as in `Study.start_fineness`, that a date needs to decide its window. Wikidata has days, months and
 # years, so a quarter needs a month.

@@ -14,9 +14,9 @@ from tempkb.benchmarks.fact_queries.reading import names_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.fact_queries.views import shares_of_splits
 from tempkb.benchmarks.reading import Part
-from tempkb.estimates_sql import end_of_window
+from tempkb.core.estimates_sql import end_of_window
 from tempkb.store.tables import View
-from tempkb.wikidata.tables import WIKIDATA_ENTITIES
+from tempkb.wiki.wikidata.tables import WIKIDATA_ENTITIES
 
 # The paper keeps answers of at most five tokens, with one mask each, and answers of one token for a single mask.
 MOST_TOKENS = 5

@@ -3,8 +3,8 @@
 from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark
 from tempkb.benchmarks.ecbd.reading import PROMPTING, READING
 from tempkb.benchmarks.ecbd.tables import ECBD_PROMPTS, TABLES, VIEWS
-from tempkb.options import Option
-from tempkb.room import Room
+from tempkb.core.options import Option
+from tempkb.engine.room import Room
 
 ECBD = Benchmark(
     name="ecbd",

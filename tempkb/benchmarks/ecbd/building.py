@@ -35,13 +35,13 @@ from tempkb.benchmarks.ecbd.sources import (
 )
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
 from tempkb.benchmarks.work import ReleaseWork
+from tempkb.core.errors import DesignError
+from tempkb.core.filtering import Chain, LeftOut
 from tempkb.engine.items import Meter
-from tempkb.errors import DesignError
-from tempkb.filtering import Chain, LeftOut
 from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import identifier
-from tempkb.wikidata.scope import language_of_wiki
-from tempkb.wikitext.counting import count_words
+from tempkb.wiki.wikidata.scope import language_of_wiki
+from tempkb.wiki.wikitext.counting import count_words
 
 _LEAST_WORDS_OF_DEFINITION = 5
 _NO_DEFINITION = "no definition that is a whole sentence"

@@ -11,7 +11,7 @@ from tempkb.benchmarks.ecbd.design import Release
 from tempkb.benchmarks.ecbd.tables import CATEGORIES, DATA_STATISTICS, ECBD_CLOZE, ECBD_RELEASES, ORIGIN_YEARS, TABLES
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import release_files, release_versions
-from tempkb.store.files import read_parquet
+from tempkb.core.files import read_parquet
 from tempkb.store.materialise import markdown
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows

@@ -45,7 +45,7 @@ def categorise(connection: "duckdb.DuckDBPyConnection") -> None:
     file is used. An item without a known class is not in `item_category`.
     """
     # Imported here because commands that only read need the names of the categories, but not this.
-    from tempkb.wikidata.classes import close
+    from tempkb.wiki.wikidata.classes import close
 
     connection.execute(
         "CREATE OR REPLACE TEMP VIEW subclasses AS SELECT class_id AS below, above_id AS above FROM subclass_edges"

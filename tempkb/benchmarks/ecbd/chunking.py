@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tempkb.benchmarks.ecbd.forms import Token, is_cut
 from tempkb.benchmarks.ecbd.sentences import Splitter
-from tempkb.errors import ContractError, SettingsError
+from tempkb.core.errors import ContractError, SettingsError
 
 FALLBACK = "(fallback)"
 _BATCH = 256

@@ -15,9 +15,9 @@ from tempkb.benchmarks import designs
 from tempkb.benchmarks import register as releases
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.ecbd.spans import Limits
-from tempkb.errors import DesignError
-from tempkb.options import AtLeastOne, NotNegative, Share, option
-from tempkb.windows import Granularity, parse_day, parse_range
+from tempkb.core.errors import DesignError
+from tempkb.core.options import AtLeastOne, NotNegative, Share, option
+from tempkb.core.windows import Granularity, parse_day, parse_range
 
 SPLITS = ("dev", "test")
 # Checks of the rows compare the limits of spans as 32-bit numbers.

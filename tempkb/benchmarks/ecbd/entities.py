@@ -8,10 +8,10 @@ from tempkb.benchmarks.ecbd.categories import MISC, categorise, class_labels
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.popular import RANKED
 from tempkb.benchmarks.work import make_table
-from tempkb.errors import DesignError
-from tempkb.filtering import LeftOut
-from tempkb.wikitext.page_kinds import list_title_pattern
-from tempkb.windows import Granularity, window_of
+from tempkb.core.errors import DesignError
+from tempkb.core.filtering import LeftOut
+from tempkb.core.windows import Granularity, window_of
+from tempkb.wiki.wikitext.page_kinds import list_title_pattern
 
 # From finest to coarsest. Weeks do not fit into months, but each window is computed from the origin itself.
 _LADDER = (Granularity.WEEK, Granularity.MONTH, Granularity.QUARTER, Granularity.YEAR)

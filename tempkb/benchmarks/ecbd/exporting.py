@@ -22,7 +22,7 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, TABLES
 from tempkb.benchmarks.ecbd.words import words_of
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.register import release_versions
-from tempkb.errors import SourceError
+from tempkb.core.errors import SourceError
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store

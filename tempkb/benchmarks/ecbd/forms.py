@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tempkb.benchmarks.ecbd.matching import folded
 from tempkb.benchmarks.ecbd.words import function_words
-from tempkb.wikitext.counting import UNSPACED, has_unspaced, is_unspaced
+from tempkb.wiki.wikitext.counting import UNSPACED, has_unspaced, is_unspaced
 
 _POSSESSIVE = "(?:['\u2019]s?)?"
 _ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)

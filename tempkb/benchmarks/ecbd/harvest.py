@@ -13,8 +13,8 @@ from typing import Any
 from tempkb.benchmarks.ecbd.matching import Article, Match, NameFinder, Sighting, longest
 from tempkb.benchmarks.ecbd.released import released_mentions
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, clean_definition, split_paragraph
-from tempkb.filtering import Chain, LeftOut
-from tempkb.wikitext.counting import count_words
+from tempkb.core.filtering import Chain, LeftOut
+from tempkb.wiki.wikitext.counting import count_words
 
 # The definition's paragraph has more words than this, as in the released code.
 _MORE_WORDS_THAN = 5

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tempkb.benchmarks.ecbd.sentences import Place
-from tempkb.titles import in_small
-from tempkb.wikitext.counting import may_part
+from tempkb.core.titles import in_small
+from tempkb.wiki.wikitext.counting import may_part
 
 # Characters that join both sides to one word if a letter or digit follows: GPT-2, R&D, v1.2.
 _JOINING = frozenset("-./@&+#_'\u2019\u2011")

@@ -37,20 +37,20 @@ from tempkb.benchmarks.methods import (
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.register import release_files
 from tempkb.benchmarks.sources import newest_cut, newest_wikidata
+from tempkb.core.files import read_parquet
+from tempkb.core.windows import refuse_future_cuts, refuse_unended, windows_between
+from tempkb.core.wording import counted
 from tempkb.engine.tasks import Picture, Rows, Shows
-from tempkb.listings import Sheet
-from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.files import read_parquet
+from tempkb.store.listings import Sheet
 from tempkb.store.materialise import glance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
-from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
-from tempkb.windows import refuse_future_cuts, refuse_unended, windows_between
-from tempkb.wording import counted
+from tempkb.wiki.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.wiki.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
 
 PROMISES = (
     Promise(

@@ -15,7 +15,7 @@ import duckdb
 
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.matching import Name, NameFinder
-from tempkb.errors import DesignError
+from tempkb.core.errors import DesignError
 
 # Fields of a JSON record that may have its page number; the first is that of CREAK.
 _FIELDS = ("en_wiki_pageid", "page_id", "pageid")

@@ -10,10 +10,10 @@ from tempkb.benchmarks.ecbd.sentences import MASK, Place
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, TARGET_ID
 from tempkb.benchmarks.ecbd.variants import VARIANTS, Variant, prompt_of
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.errors import ContractError
-from tempkb.filtering import LeftOut
-from tempkb.prompts import Prompt
-from tempkb.store.files import open_parquet
+from tempkb.core.errors import ContractError
+from tempkb.core.files import open_parquet
+from tempkb.core.filtering import LeftOut
+from tempkb.core.prompts import Prompt
 from tempkb.store.versions import Version
 
 NO_CHUNK = "no_ent_chunk: no noun phrase was found around the mention, or it overlaps the answer"

@@ -4,7 +4,7 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPT
 from tempkb.benchmarks.ecbd.variants import VARIANTS
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Judging, Part, Reading
-from tempkb.estimates_sql import ALL, EXP, MEAN, PPL, end_of_window, estimates, window_of
+from tempkb.core.estimates_sql import ALL, EXP, MEAN, PPL, end_of_window, estimates, window_of
 from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View
 

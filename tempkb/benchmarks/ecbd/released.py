@@ -21,7 +21,7 @@ from tempkb.benchmarks.ecbd.matching import Sighting
 from tempkb.benchmarks.ecbd.sentence_filters import holds_mask, repeated
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import NP, RANDOM, Span
-from tempkb.filtering import Chain, Filter
+from tempkb.core.filtering import Chain, Filter
 
 MAX_TOKENS = 5
 MAX_DISTANCE = 10

@@ -30,7 +30,7 @@ from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.sources import staged
 from tempkb.benchmarks.ecbd.spans import NP, RANDOM, Reach, Span, noun_spans, random_spans
 from tempkb.benchmarks.work import ReleaseWork, make_table
-from tempkb.filtering import LeftOut
+from tempkb.core.filtering import LeftOut
 
 
 def split_entities(entities: Iterable[tuple[int, str]], dev_share: float, seed: int) -> Mapping[int, str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tempkb.wikitext.holes import CLOSING_SIGNS, SENTENCE_ENDS
+from tempkb.wiki.wikitext.holes import CLOSING_SIGNS, SENTENCE_ENDS
 
 Splitter = Callable[[str], list[tuple[int, int]]]
 """A function from a paragraph to the spans of its sentences."""

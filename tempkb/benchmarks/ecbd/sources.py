@@ -15,15 +15,15 @@ import pyarrow as pa
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.matching import Article, Name
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.errors import DesignError
-from tempkb.mentions.steps import quarters_of
-from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.files import parquet_writer
+from tempkb.core.errors import DesignError
+from tempkb.core.files import parquet_writer
+from tempkb.core.windows import window_ending
 from tempkb.store.memory import view_files
 from tempkb.store.plain import plain_rows
-from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
-from tempkb.windows import window_ending
+from tempkb.wiki.mentions.steps import quarters_of
+from tempkb.wiki.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.wiki.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
 
 _OF_TEXTS = {"texts": PAGE_TEXTS, "links": PAGE_LINKS}
 _OF_DUMP = {

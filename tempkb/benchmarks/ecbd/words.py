@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tempkb.wikitext.counting import UNSPACED, UNSPACED_MARKS
+from tempkb.wiki.wikitext.counting import UNSPACED, UNSPACED_MARKS
 
 
 class Word(NamedTuple):

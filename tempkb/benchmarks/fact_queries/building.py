@@ -22,12 +22,12 @@ from tempkb.benchmarks.fact_queries.selection import (
 from tempkb.benchmarks.fact_queries.spells import Study, join_spells, make_queries, partition_of, read_study
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.errors import DesignError
-from tempkb.filtering import LeftOut
-from tempkb.mentions.tables import ENTITY_POPULARITY
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.core.errors import DesignError
+from tempkb.core.filtering import LeftOut
 from tempkb.store.tables import Table
-from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
+from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.wiki.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 
 _SOURCES = {"facts": FACTS, "undated": UNDATED_STATEMENTS, "entities": WIKIDATA_ENTITIES}
 

@@ -11,8 +11,8 @@ from tempkb.benchmarks.fact_queries.design import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import release_files, release_versions
+from tempkb.core.files import read_parquet
 from tempkb.engine.tasks import Picture, Rows, Shown
-from tempkb.store.files import read_parquet
 from tempkb.store.materialise import glance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows

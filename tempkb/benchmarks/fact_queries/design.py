@@ -13,9 +13,9 @@ from typing import Any, Literal
 from tempkb.benchmarks import designs
 from tempkb.benchmarks import register as releases
 from tempkb.benchmarks.fact_queries.prompts import Template, number_templates, read_templates, template_set
-from tempkb.errors import DesignError
-from tempkb.options import AtLeastOne, Share, listed, option
-from tempkb.windows import Granularity, Window, parse_range, windows_between
+from tempkb.core.errors import DesignError
+from tempkb.core.options import AtLeastOne, Share, listed, option
+from tempkb.core.windows import Granularity, Window, parse_range, windows_between
 
 TEMPLAMA, DYNAMIC = "templama", "dynamic_templama"
 SPLITS = ("train", "val", "test")

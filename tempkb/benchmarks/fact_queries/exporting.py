@@ -24,7 +24,7 @@ from tempkb.benchmarks.fact_queries.prompt_building import PAIRS, Tables, read_p
 from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.loading import Config, Part, config_of_table
 from tempkb.benchmarks.register import release_files, release_versions
-from tempkb.errors import SourceError
+from tempkb.core.errors import SourceError
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store

@@ -18,16 +18,16 @@ from tempkb.benchmarks.methods import Closing, Made, Options, Step, Versions
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.benchmarks.work import ReleaseWork
+from tempkb.core.files import read_parquet
+from tempkb.core.windows import refuse_unended
+from tempkb.core.wording import counted
 from tempkb.engine.tasks import Shows
-from tempkb.listings import Sheet
-from tempkb.store.files import read_parquet
+from tempkb.store.listings import Sheet
 from tempkb.store.plain import plain_rows
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
-from tempkb.windows import refuse_unended
-from tempkb.wording import counted
+from tempkb.wiki.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 
 EVERY_STATEMENT_EXISTS = Promise(
     "every_statement_exists",

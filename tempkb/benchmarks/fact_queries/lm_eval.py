@@ -12,11 +12,11 @@ from tempkb.benchmarks.fact_queries.reading import answers_of
 from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.register import release_files
-from tempkb.prompts import QUESTION_ID
+from tempkb.core.prompts import QUESTION_ID
 from tempkb.store.memory import asking, view_files
 from tempkb.store.quoting import literals
 from tempkb.store.store import Store
-from tempkb.wikidata.tables import WIKIDATA_ENTITIES
+from tempkb.wiki.wikidata.tables import WIKIDATA_ENTITIES
 
 # Of two wordings the one without the object at its beginning, where nothing precedes it, is asked.
 _PAIRS = """

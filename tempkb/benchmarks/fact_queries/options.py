@@ -1,6 +1,6 @@
 """The options of releases of facts, for both benchmarks. Plain data."""
 
-from tempkb.options import Option
+from tempkb.core.options import Option
 
 STUDY = Option("windows", "The study, such as 2010-01-01..2021-01-01.", metavar="A..B")
 PRESETS = ("tempkb", "paper", "small")

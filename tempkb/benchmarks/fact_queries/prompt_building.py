@@ -23,12 +23,12 @@ from tempkb.benchmarks.fact_queries.spells import partition_of
 from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.register import release_versions
 from tempkb.benchmarks.work import ReleaseWork, make_table, working
-from tempkb.filtering import LeftOut
+from tempkb.core.filtering import LeftOut
+from tempkb.core.windows import Window
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
-from tempkb.windows import Window
 
 MOST_SPELLS, MOST_WRONG_DATES = 2000, 5
 """Of how many spells of a release models are asked for the date, and with how many wrong ones, each."""

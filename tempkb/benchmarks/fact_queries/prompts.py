@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tempkb.benchmarks.prompting import Prompting, Way
-from tempkb.errors import DesignError
-from tempkb.prompts import Prompt
+from tempkb.core.errors import DesignError
+from tempkb.core.prompts import Prompt
+from tempkb.core.titles import in_capital
+from tempkb.core.windows import Granularity
 from tempkb.store.tables import Table
-from tempkb.titles import in_capital
-from tempkb.windows import Granularity
 
 SUBJECT, OBJECT, BLANK = "<subject>", "<object>", "_X_"
 ENDING_WITH_OBJECT = "dynamic_improved"

@@ -4,9 +4,9 @@ from tempkb.benchmarks.fact_queries.prompts import OBJECT_LAST, UNDATED
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.reading import NUMBERS, SCORES, Part
-from tempkb.estimates_sql import end_of_window
+from tempkb.core.estimates_sql import end_of_window
 from tempkb.store.tables import Table
-from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
+from tempkb.wiki.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 
 HAS_SUBJECT = "variant NOT LIKE 'no_subject%'"
 """SQL: does a prompt about a fact name its subject?"""

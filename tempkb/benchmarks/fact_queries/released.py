@@ -18,7 +18,7 @@ import duckdb
 from tempkb.benchmarks.fact_queries.design import TEMPLAMA, Design
 from tempkb.benchmarks.fact_queries.selection import split_subjects
 from tempkb.benchmarks.work import make_table
-from tempkb.filtering import LeftOut
+from tempkb.core.filtering import LeftOut
 
 # As in the released code: a date is year * 10000 + month * 100 + day, with 0 for unknown parts.
 _NO_START, _NO_END = 0, 21_000_000

@@ -10,10 +10,10 @@ import duckdb
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.fact_queries.design import ANY_RELATION, SPLITS, Design
 from tempkb.benchmarks.work import make_table
-from tempkb.errors import DesignError
-from tempkb.filtering import LeftOut
+from tempkb.core.errors import DesignError
+from tempkb.core.filtering import LeftOut
 from tempkb.store.quoting import literal
-from tempkb.wikidata.views import MAX_DAY, MIN_DAY
+from tempkb.wiki.wikidata.views import MAX_DAY, MIN_DAY
 
 # Precisions as numbers: a larger one is finer, and 0 means that there is no date.
 PRECISIONS = "['century', 'decade', 'year', 'month', 'day']"

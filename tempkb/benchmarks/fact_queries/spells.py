@@ -23,11 +23,11 @@ from tempkb.benchmarks.fact_queries.design import TEMPLAMA, Release
 from tempkb.benchmarks.fact_queries.prompts import Template
 from tempkb.benchmarks.fact_queries.selection import PRECISIONS
 from tempkb.benchmarks.fact_queries.tables import DATED_ANSWER
-from tempkb.store.files import read_parquet
+from tempkb.core.files import read_parquet
+from tempkb.core.windows import Window
 from tempkb.store.tables import Table
-from tempkb.wikidata.late import is_provisional
-from tempkb.wikidata.views import MAX_DAY, MIN_DAY
-from tempkb.windows import Window
+from tempkb.wiki.wikidata.late import is_provisional
+from tempkb.wiki.wikidata.views import MAX_DAY, MIN_DAY
 
 
 def join_spells(connection: duckdb.DuckDBPyConnection) -> None:

@@ -8,8 +8,8 @@ Declares the room of the tables that TempLAMA and DynamicTempLAMA share; both be
 from tempkb.benchmarks.fact_queries.prompts import DATES
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS, TABLES
 from tempkb.benchmarks.prompting import scores_view
-from tempkb.estimates_sql import ALL, SHARE, estimates, pooled
-from tempkb.room import Room
+from tempkb.core.estimates_sql import ALL, SHARE, estimates, pooled
+from tempkb.engine.room import Room
 from tempkb.store.tables import View
 
 _SCORES = "fact_scores"

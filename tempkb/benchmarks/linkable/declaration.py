@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tempkb.store.tables import Table
-from tempkb.wikitext.counting import words_before, words_behind
+from tempkb.wiki.wikitext.counting import words_before, words_behind
 
 if TYPE_CHECKING:
     from tempkb.benchmarks.linkable.pools import LinkableMethods

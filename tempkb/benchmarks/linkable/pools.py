@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tempkb.benchmarks.linkable.declaration import OWN_POOL, Linkable, fixed_size
 from tempkb.benchmarks.register import need_version
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
 from tempkb.store.memory import asking
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store

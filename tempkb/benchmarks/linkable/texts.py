@@ -5,7 +5,7 @@ from json.encoder import encode_basestring_ascii
 
 import pyarrow as pa
 
-from tempkb.wikitext.counting import words_behind, words_in
+from tempkb.wiki.wikitext.counting import words_behind, words_in
 
 N_WORDS = 128
 """Words of a description, at most; TempEL's models read no more tokens."""

@@ -2,8 +2,8 @@
 
 from tempkb.benchmarks.benchmark import Action, Benchmark
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, LINKABLE, TABLES, TEMPEL_NEW_ENTITIES
-from tempkb.options import Option
-from tempkb.room import Room
+from tempkb.core.options import Option
+from tempkb.engine.room import Room
 
 TEMPEL = Benchmark(
     name="tempel",

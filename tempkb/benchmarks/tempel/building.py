@@ -43,19 +43,19 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_STATISTICS,
 )
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.errors import ContractError, DesignError
-from tempkb.filtering import LeftOut
-from tempkb.mentions.steps import quarters_of, require_all_texts
-from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.files import read_parquet
+from tempkb.core.errors import ContractError, DesignError
+from tempkb.core.files import read_parquet
+from tempkb.core.filtering import LeftOut
+from tempkb.core.windows import window_ending
+from tempkb.core.wording import counted
 from tempkb.store.memory import view_files
 from tempkb.store.quoting import literal
 from tempkb.store.tables import Table
-from tempkb.wikidata.classes import fill_list_items
-from tempkb.wikidata.scope import language_of_wiki
-from tempkb.windows import window_ending
-from tempkb.wording import counted
+from tempkb.wiki.mentions.steps import quarters_of, require_all_texts
+from tempkb.wiki.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.wiki.wikidata.classes import fill_list_items
+from tempkb.wiki.wikidata.scope import language_of_wiki
 
 _OF_CUT = {"mentions": MENTIONS, "mention_priors": MENTION_PRIORS, "snapshot": STABLE_SNAPSHOTS}
 _PLANNED = (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)

@@ -12,7 +12,7 @@ from duckdb.func import PythonUDFType
 
 from tempkb.benchmarks.tempel.design import Design, Left
 from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, normalised_distances
-from tempkb.wikitext.page_kinds import list_title_pattern
+from tempkb.wiki.wikitext.page_kinds import list_title_pattern
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from tempkb.benchmarks.tempel.candidates import filters_of
 from tempkb.benchmarks.tempel.design import Release
 from tempkb.benchmarks.tempel.exporting import retrieval_pool
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_RELEASES, TEMPEL_STATISTICS
-from tempkb.pictures import as_markdown, figure
-from tempkb.store.files import read_parquet
+from tempkb.core.files import read_parquet
+from tempkb.core.pictures import as_markdown, figure
 from tempkb.store.store import Store
 
 

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 
 from tempkb.benchmarks import designs
 from tempkb.benchmarks import register as releases
-from tempkb.errors import DesignError
-from tempkb.options import AtLeastOne, Form, Share, option, read_as
-from tempkb.windows import Granularity, window_of, windows_between
+from tempkb.core.errors import DesignError
+from tempkb.core.options import AtLeastOne, Form, Share, option, read_as
+from tempkb.core.windows import Granularity, window_of, windows_between
 
 SUBSETS = ("train", "validation", "test")
 CATEGORIES = ("continual", "new")

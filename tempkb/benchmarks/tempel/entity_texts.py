@@ -22,18 +22,18 @@ from tempkb.benchmarks.tempel.design import Design, Release, read_entry
 from tempkb.benchmarks.tempel.selection import pool_sql
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, LINKABLE, TEMPEL_ENTITIES
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.errors import ContractError
-from tempkb.mentions.steps import cleaner_settings, quarters_of, require_all_texts
-from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.revisions.windows import not_built
-from tempkb.store.files import parquet_writer
+from tempkb.core.errors import ContractError
+from tempkb.core.files import parquet_writer
+from tempkb.core.windows import window_ending
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
-from tempkb.wikidata.classes import fill_list_items
-from tempkb.wikidata.scope import language_of_wiki
-from tempkb.windows import window_ending
+from tempkb.wiki.mentions.steps import cleaner_settings, quarters_of, require_all_texts
+from tempkb.wiki.mentions.tables import PAGE_TEXTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.wiki.revisions.windows import not_built
+from tempkb.wiki.wikidata.classes import fill_list_items
+from tempkb.wiki.wikidata.scope import language_of_wiki
 
 _BATCH_ROWS = 1 << 12
 _TEXT_COLUMNS = "candidates.page_id, candidates.entity_id, candidates.title, candidates.revision_id"

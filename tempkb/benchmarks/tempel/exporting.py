@@ -22,14 +22,14 @@ from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS, Release
 from tempkb.benchmarks.tempel.entity_texts import snapshots_of, write_described
 from tempkb.benchmarks.tempel.mteb_task import MTEB_TASK, task_settings
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
-from tempkb.errors import SettingsError
-from tempkb.mentions.steps import require_all_texts
-from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.store.files import open_parquet
+from tempkb.core.errors import SettingsError
+from tempkb.core.files import open_parquet
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
-from tempkb.wikidata.scope import language_of_wiki
+from tempkb.wiki.mentions.steps import require_all_texts
+from tempkb.wiki.mentions.tables import PAGE_TEXTS
+from tempkb.wiki.wikidata.scope import language_of_wiki
 
 FOLDER = "retrieval"
 """The folder of an export with these files."""

@@ -36,18 +36,18 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_STATISTICS,
 )
 from tempkb.benchmarks.work import ReleaseWork
+from tempkb.core.files import read_parquet
+from tempkb.core.windows import refuse_future_cuts
+from tempkb.core.wording import counted
 from tempkb.engine.tasks import Picture, Rows, Shows
-from tempkb.listings import Sheet
-from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.files import read_parquet
+from tempkb.store.listings import Sheet
 from tempkb.store.plain import plain_rows
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
-from tempkb.windows import refuse_future_cuts
-from tempkb.wording import counted
+from tempkb.wiki.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 
 PROMISES = (
     Promise(

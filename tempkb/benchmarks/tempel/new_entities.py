@@ -14,14 +14,14 @@ from tempkb.benchmarks.tempel.design import Release
 from tempkb.benchmarks.tempel.similarity import Origin, origins
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_NEW_ENTITIES
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.mentions.steps import quarters_of
-from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.core.windows import window_of_key
 from tempkb.store.store import Store
-from tempkb.wikidata.classes import dump_for
-from tempkb.wikidata.scope import language_of_wiki
-from tempkb.wikidata.tables import ENTITY_CLASSES
-from tempkb.windows import window_of_key
+from tempkb.wiki.mentions.steps import quarters_of
+from tempkb.wiki.mentions.tables import PAGE_TEXTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.wiki.wikidata.classes import dump_for
+from tempkb.wiki.wikidata.scope import language_of_wiki
+from tempkb.wiki.wikidata.tables import ENTITY_CLASSES
 
 EXTRACT_SHARE = 0.25
 """From this share of its runs of words on, a text is called an extract of another page.

@@ -11,7 +11,7 @@ from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, folded, normalised_distances, overlap_type
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.store.quoting import literal
-from tempkb.wikitext.counting import words_before, words_behind
+from tempkb.wiki.wikitext.counting import words_before, words_behind
 
 _BATCH_ROWS = 1 << 13
 _COMPUTED = (

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
-from tempkb.titles import without_direction_marks
-from tempkb.wikitext.counting import split_words
+from tempkb.core.titles import without_direction_marks
+from tempkb.wiki.wikitext.counting import split_words
 
 HIGH, CATEGORIES, SUBSTRING, LOW = "HIGH_OVERLAP", "MULTIPLE_CATEGORIES", "AMBIGUOUS_SUBSTRING", "LOW_OVERLAP"
 _QUOTES = ('"', "'")

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from tempkb.benchmarks.tempel.similarity import normalised_distance
-from tempkb.wikitext.counting import split_words
+from tempkb.wiki.wikitext.counting import split_words
 
 # The time of an edit distance grows with the square of the text, so only this many words are compared (figure 3b).
 WORDS_COMPARED = 200

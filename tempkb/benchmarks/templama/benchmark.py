@@ -5,7 +5,7 @@ from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
 from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED
 from tempkb.benchmarks.templama.reading import PROMPTING, READING
 from tempkb.benchmarks.templama.tables import TABLES, VIEWS
-from tempkb.room import Room
+from tempkb.engine.room import Room
 
 TEMPLAMA = Benchmark(
     name="templama",

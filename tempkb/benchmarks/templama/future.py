@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.fact_queries.prompts import form_of
 from tempkb.benchmarks.templama.tables import FUTURE, TEMPLAMA_PROMPTS
-from tempkb.prompts import Prompt
+from tempkb.core.prompts import Prompt
 
 _HERE = Path(__file__)
 

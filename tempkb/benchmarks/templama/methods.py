@@ -22,7 +22,7 @@ from tempkb.benchmarks.templama.future import future_prompts, future_relation_ro
 from tempkb.benchmarks.templama.reading import PROMPTING
 from tempkb.benchmarks.templama.tables import FUTURE, FUTURE_RELATION_QUERIES, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.store.files import read_parquet
+from tempkb.core.files import read_parquet
 
 _TABLES = Tables(TEMPLAMA_QUERIES, TEMPLAMA_PROMPTS)
 

@@ -22,7 +22,7 @@ from tempkb.benchmarks.fact_queries.reading import (
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import PERPLEXITY_METRIC, SCORES, Judging, Part, Reading
 from tempkb.benchmarks.templama.tables import PROMPT_VARIANTS, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
-from tempkb.estimates_sql import ALL, EXP, estimates, pooled
+from tempkb.core.estimates_sql import ALL, EXP, estimates, pooled
 from tempkb.store.memory import asking
 from tempkb.store.tables import View
 

@@ -10,22 +10,22 @@ from typing import Any
 
 import duckdb
 
-from tempkb.api import built_cuts, unbuilt_cut
 from tempkb.benchmarks.ecbd.matching import NameFinder, longest
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, sentencex_splitter, split_paragraph
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
+from tempkb.core.errors import SettingsError
+from tempkb.core.windows import window_ending
 from tempkb.demo.models.recipe import FACTS, KINDS, is_withheld
-from tempkb.errors import SettingsError
-from tempkb.mentions.steps import quarters_of
-from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.platform.api import built_cuts, unbuilt_cut
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.wikidata.scope import language_of_wiki
-from tempkb.wikidata.tables import ENTITY_ORIGINS, WIKIDATA_ENTITIES
-from tempkb.wikidata.tables import FACTS as FACTS_TABLE
-from tempkb.windows import window_ending
+from tempkb.wiki.mentions.steps import quarters_of
+from tempkb.wiki.mentions.tables import PAGE_TEXTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.wiki.wikidata.scope import language_of_wiki
+from tempkb.wiki.wikidata.tables import ENTITY_ORIGINS, WIKIDATA_ENTITIES
+from tempkb.wiki.wikidata.tables import FACTS as FACTS_TABLE
 
 _SHORTEST = 3  # characters of a name; shorter ones are mostly other words
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from tempkb.benchmarks.chance import draw
+from tempkb.core.model_names import Family
 from tempkb.demo.models.corpus import Corpus
 from tempkb.demo.models.recipe import VOCABULARY, Recipe
-from tempkb.models.names import Family
 from tempkb.models.rows import Tokens, token_span
 
 _POOL = 512  # sentences that are put into steps together

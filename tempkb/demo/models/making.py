@@ -12,20 +12,20 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from tempkb.core.errors import ModelError, SettingsError
+from tempkb.core.files import own, remove_tree
+from tempkb.core.locks import locked
+from tempkb.core.model_names import Family
+from tempkb.core.options import Words
+from tempkb.core.wording import counted
 from tempkb.demo.models.corpus import Corpus, read_corpora
 from tempkb.demo.models.lessons import Lesson
 from tempkb.demo.models.recipe import RECIPES, Asked, DemoModel, Recipe
 from tempkb.engine.items import Meter, Report, on_terminal
 from tempkb.engine.local import map_items
-from tempkb.errors import ModelError, SettingsError
 from tempkb.models.known import known_models
-from tempkb.models.names import Family
 from tempkb.models.tables import READY
-from tempkb.options import Words
-from tempkb.store.files import own, remove_tree
-from tempkb.store.locks import locked
 from tempkb.store.store import Store
-from tempkb.wording import counted
 
 DIGESTS = "digests.json"
 """File of a checkpoint with the SHA-256 of all others, written last."""

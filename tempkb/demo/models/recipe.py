@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
+from tempkb.core.model_names import FAMILIES, Family
+from tempkb.core.windows import parse_day
 from tempkb.models.known import known_models
-from tempkb.models.names import FAMILIES, Family
 from tempkb.models.tables import READY
 from tempkb.store.quoting import literal
-from tempkb.windows import parse_day
 
 if TYPE_CHECKING:
     from tempkb.store.store import Store

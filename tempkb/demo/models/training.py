@@ -21,6 +21,7 @@ import transformers
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
+from tempkb.core.model_names import Family
 from tempkb.demo.models.lessons import (
     AROUND,
     BEGIN,
@@ -39,7 +40,6 @@ from tempkb.engine.items import Report
 from tempkb.models.batching import only_at
 from tempkb.models.checkpoints import quiet_transformers
 from tempkb.models.loading import LoadedModel
-from tempkb.models.names import Family
 
 _FEW = 3  # tokens that are hidden of a sentence without names, at most
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 
+from tempkb.core.prompts import Question
 from tempkb.models.batching import Limits, Packer, Shape
 from tempkb.models.decoding.greedy import sentinel_sources
 from tempkb.models.decoding.replies import Generated, Stopped
@@ -28,7 +29,6 @@ from tempkb.models.decoding.stepping import Said, Steps, best, decoded, end_ids,
 from tempkb.models.families import SentinelPlanner
 from tempkb.models.loading import LoadedModel
 from tempkb.models.scorers import NEW_TOKENS
-from tempkb.prompts import Question
 
 N_SPANS = 10
 _SPAN = re.compile(r">(.*?)<")

@@ -16,14 +16,14 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from tempkb.errors import ModelError
+from tempkb.core.errors import ModelError
+from tempkb.core.prompts import Question
 from tempkb.models.batching import Limits
 from tempkb.models.decoding.greedy import Continuing
 from tempkb.models.decoding.replies import Generated, GenerationStatus, Reply, Stopped, cut, is_thinking, without_tokens
 from tempkb.models.decoding.stepping import Said, Start, decoded, told
 from tempkb.models.loading import LoadedModel
 from tempkb.models.scorers import CHAT_TOKENS
-from tempkb.prompts import Question
 
 INSTRUCTION = "Complete the sentence with the missing name only: "
 BLANK = "____"

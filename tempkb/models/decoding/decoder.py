@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Protocol
 
-from tempkb.errors import ModelError
+from tempkb.core.errors import ModelError
+from tempkb.core.prompts import Question
 from tempkb.models.batching import Limits
 from tempkb.models.decoding.beams import Recall
 from tempkb.models.decoding.chat import Chat
@@ -14,7 +15,6 @@ from tempkb.models.decoding.replies import Generated
 from tempkb.models.families import InfillingPlanner, MaskedPlanner, SentinelPlanner
 from tempkb.models.loading import LoadedModel
 from tempkb.models.scorers import WAYS, decoder_name, require_way
-from tempkb.prompts import Question
 
 SHARD = 1024  # questions of a stream that are asked together
 

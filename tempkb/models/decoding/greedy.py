@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import count
 
+from tempkb.core.prompts import Question
 from tempkb.models.batching import Limits
 from tempkb.models.decoding.replies import Generated, GenerationStatus, Stopped, answer_in, ending
 from tempkb.models.decoding.stepping import Said, Start, Stepper, decoded, end_ids, filled, gap_of, told
 from tempkb.models.families import InfillingPlanner, SentinelPlanner
 from tempkb.models.loading import LoadedModel
 from tempkb.models.scorers import NEW_TOKENS
-from tempkb.prompts import Question
 
 
 class Continuing(ABC):

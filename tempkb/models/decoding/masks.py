@@ -25,12 +25,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempkb.core.prompts import Question
 from tempkb.models.batching import Limits, Packer, only_at, wide
 from tempkb.models.decoding.replies import Generated, GenerationStatus
 from tempkb.models.decoding.stepping import Said, best, decoded, filled, gap_of, told
 from tempkb.models.loading import LoadedModel
 from tempkb.models.scorers import MASKS
-from tempkb.prompts import Question
 
 SAMPLES, TOP_K, SEED = 100, 10, 42
 """Of `masked.paper`: samples a question and number of masks, tokens that are drawn from, and the seed of all."""

@@ -19,11 +19,11 @@ import torch
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
+from tempkb.core.prompts import Question
 from tempkb.models.batching import Limits, Packer, Shape, only_at, wide
 from tempkb.models.decoding.replies import Generated, GenerationStatus, Stopped, is_name
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Tokens, TokenSpan, token_span
-from tempkb.prompts import Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
-from tempkb.windows import Granularity, window_of, windows_between
+from tempkb.core.windows import Granularity, window_of, windows_between
 
 # Before and after all dates of the tests; a Monday, and the first day of a year.
 FIRST_DAY, LAST_DAY = date(1990, 1, 1), date(2024, 12, 31)

@@ -12,7 +12,7 @@ from tempkb.benchmarks.dynamic_templama.changes import Query, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.life import EVERY_STATEMENT_EXISTS, no_subject_in_two_splits
 from tempkb.benchmarks.templama.benchmark import TEMPLAMA
-from tempkb.definitions import benchmark_checks
+from tempkb.platform.definitions import benchmark_checks
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, answers, players, release_without_prompts

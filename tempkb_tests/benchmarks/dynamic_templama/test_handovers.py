@@ -10,10 +10,10 @@ import pytest
 from tempkb.benchmarks.dynamic_templama.methods import UPDATES_ARE_WHOLE
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES
 from tempkb.benchmarks.promises import require
-from tempkb.errors import ContractError
+from tempkb.core.errors import ContractError
+from tempkb.core.windows import window_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
-from tempkb.windows import window_of
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import release_without_prompts
 from tempkb_tests.wikidata.items import item, read_home, said, time

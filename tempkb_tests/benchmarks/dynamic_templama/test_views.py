@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from tempkb.benchmarks.dynamic_templama.building import count_tokens
 from tempkb.benchmarks.dynamic_templama.views import share_lost, split_shares
 from tempkb.benchmarks.work import working
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, TEMPLAMA, players, release
 from tempkb_tests.wikidata.items import read_home
 

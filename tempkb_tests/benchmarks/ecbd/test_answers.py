@@ -11,7 +11,7 @@ from tempkb.benchmarks.ecbd.sentence_filters import filters_of, holds_half_pair,
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans, random_spans
 from tempkb.benchmarks.ecbd.words import says_nothing, words_of
-from tempkb.filtering import LeftOut
+from tempkb.core.filtering import LeftOut
 from tempkb.store.memory import in_memory
 
 

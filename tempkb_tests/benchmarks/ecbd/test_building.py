@@ -7,7 +7,6 @@ from collections import Counter
 
 import pytest
 
-from tempkb.api import open_store
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_records
@@ -16,7 +15,8 @@ from tempkb.benchmarks.ecbd.tables import TABLES
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep, load
-from tempkb.errors import ContractError, DesignError, SettingsError
+from tempkb.core.errors import ContractError, DesignError, SettingsError
+from tempkb.platform.api import open_store
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.benchmarks.exports import verified_files
 

@@ -11,7 +11,7 @@ from tempkb.benchmarks.ecbd.chunking import (
     open_chunker,
     spacy_splitter,
 )
-from tempkb.errors import SettingsError
+from tempkb.core.errors import SettingsError
 
 
 def phrases(sentence: str) -> list[str]:

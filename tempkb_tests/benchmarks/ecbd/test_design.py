@@ -9,8 +9,8 @@ from tempkb.benchmarks.ecbd.design import PRESETS, Design, make_design
 from tempkb.benchmarks.ecbd.entities import origin_window
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.register import default_name
-from tempkb.errors import DesignError, SettingsError
-from tempkb.windows import Granularity
+from tempkb.core.errors import DesignError, SettingsError
+from tempkb.core.windows import Granularity
 
 STUDY = "2021-01-01..2024-01-01"
 

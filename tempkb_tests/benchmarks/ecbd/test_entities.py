@@ -13,7 +13,7 @@ from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.entities import choose_entities
 from tempkb.benchmarks.ecbd.matching import Name, NameFinder
 from tempkb.benchmarks.ecbd.popular import count_elsewhere, is_risky
-from tempkb.errors import DesignError
+from tempkb.core.errors import DesignError
 from tempkb.store.memory import in_memory
 
 CLASSES = pa.schema([("entity_id", pa.string()), ("class_id", pa.string()), ("depth", pa.int16())])

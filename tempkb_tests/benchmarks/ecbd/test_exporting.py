@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tempkb.benchmarks.ecbd.exporting import as_pair, cloze_record, maskings, probe_record, read_records
-from tempkb.errors import SourceError
+from tempkb.core.errors import SourceError
 
 NINE = {
     "ex_id": "Night_Ferry_12_3_0",

@@ -8,9 +8,9 @@ import pytest
 from tempkb.benchmarks.ecbd.exporting import ClozeRecord, ProbeRecord
 from tempkb.benchmarks.ecbd.prompts import NO_CHUNK, NO_DEFINITION, prompt_rows, prompts_of_record
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
-from tempkb.errors import ContractError
-from tempkb.filtering import LeftOut
-from tempkb.prompts import Prompt
+from tempkb.core.errors import ContractError
+from tempkb.core.filtering import LeftOut
+from tempkb.core.prompts import Prompt
 
 SENTENCE = "In 2021 the Ida storm cost Zoë’s café a roof of tin."
 ITEM = {

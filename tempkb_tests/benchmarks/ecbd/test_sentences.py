@@ -22,8 +22,8 @@ from tempkb.benchmarks.ecbd.released import released_filters, released_mentions
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of, quoted_spans
 from tempkb.benchmarks.ecbd.sentences import Place, clean_definition, is_whole, sentencex_splitter, split_paragraph
 from tempkb.benchmarks.ecbd.words import covered, words_of
-from tempkb.filtering import Chain
-from tempkb.wikitext.holes import SENTENCE_ENDS
+from tempkb.core.filtering import Chain
+from tempkb.wiki.wikitext.holes import SENTENCE_ENDS
 
 
 @pytest.mark.parametrize(

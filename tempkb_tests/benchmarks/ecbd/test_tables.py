@@ -18,8 +18,8 @@ from tempkb.benchmarks.ecbd.tables import (
     ORIGIN_YEARS,
     TABLES,
 )
-from tempkb.errors import ContractError
-from tempkb.settings import load_home
+from tempkb.core.errors import ContractError
+from tempkb.core.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
 from tempkb.store.promises import Subject

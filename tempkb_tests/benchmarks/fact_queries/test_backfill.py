@@ -17,12 +17,12 @@ from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.fact_queries.design import make_design
 from tempkb.benchmarks.register import release_names
 from tempkb.benchmarks.register import create, keep
-from tempkb.dumps.catalogue import remember
-from tempkb.dumps.entities import name_entities
-from tempkb.errors import ContractError
-from tempkb.failures import innermost
-from tempkb.instance import dagster_at
-from tempkb.settings import load_home
+from tempkb.wiki.dumps.catalogue import remember
+from tempkb.wiki.dumps.entities import name_entities
+from tempkb.core.errors import ContractError
+from tempkb.core.failures import innermost
+from tempkb.platform.instance import dagster_at
+from tempkb.core.settings import load_home
 home, told = load_home(), {}
 dumps = [name_entities([Path(path)]) for path in sys.argv[1:]]
 for dump in dumps:
@@ -31,7 +31,7 @@ for name, granularity in (("quarters", "quarter"), ("years", "year"), ("bad", "y
     design = make_design("dynamic_templama", "tempkb", dumps[0].dump_id, "2019-01-01..2021-01-01", granularity)
     keep(home, create(home, DYNAMIC_TEMPLAMA, "tempkb", design, name))
 with dagster_at(home) as instance:
-    from tempkb.definitions import defs
+    from tempkb.platform.definitions import defs
     for job, family, keys in (
         ("read_wikidata", "dumps", [dump.dump_id for dump in dumps]),
         ("build_dynamic_templama", "dynamic_templama_releases", ["quarters", "years"]),

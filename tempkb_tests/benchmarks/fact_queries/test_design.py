@@ -7,7 +7,7 @@ import pytest
 from tempkb.benchmarks.fact_queries.design import DYNAMIC, TEMPLAMA, Design, make_design
 from tempkb.benchmarks.fact_queries.prompts import Template, read_templates, template_set
 from tempkb.benchmarks.register import default_name
-from tempkb.errors import DesignError
+from tempkb.core.errors import DesignError
 
 WINDOWS = "2019-01-01..2021-01-01"
 

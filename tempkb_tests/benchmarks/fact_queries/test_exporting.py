@@ -10,7 +10,7 @@ from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.fact_queries.design import make_design
 from tempkb.benchmarks.fact_queries.exporting import most_answers, read_records, records_of
 from tempkb.benchmarks.register import create, keep, load
-from tempkb.errors import DesignError, SourceError
+from tempkb.core.errors import DesignError, SourceError
 from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.benchmarks.fact_queries.worlds import (
     BENCHMARKS,

@@ -26,8 +26,8 @@ from tempkb.benchmarks.fact_queries.prompts import (
 )
 from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.register import mark_built
-from tempkb.errors import DesignError
-from tempkb.prompts import Prompt
+from tempkb.core.errors import DesignError
+from tempkb.core.prompts import Prompt
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, release
 from tempkb_tests.benchmarks.splitmix import splitmix

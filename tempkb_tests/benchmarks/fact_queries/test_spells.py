@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from tempkb.errors import DesignError
+from tempkb.core.errors import DesignError
 from tempkb_tests.benchmarks.fact_queries.worlds import (
     DAY,
     DUMP,
@@ -584,9 +584,9 @@ def test_the_most_mentioned_by_choice(home):
     """Inlinks are those of the home's newest window, by the items of its pages."""
     import pyarrow as pa
 
-    from tempkb.mentions.tables import ENTITY_POPULARITY
-    from tempkb.revisions.tables import STABLE_SNAPSHOTS
     from tempkb.store.drafts import Provenance
+    from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
+    from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 
     spells = [("Q101", "2019", "2019"), ("Q102", "2020", "2020")]
     store = home(players(Ada=spells, Ben=spells, Cem=spells))
@@ -623,7 +623,7 @@ FILLER = {"standing_seconds": 1, "standing_share": 1.0, "is_blank": False, "titl
 
 def test_tables_of_two_readings_are_not_mixed(home):
     """As a run leaves them that was killed between two tables."""
-    from tempkb.errors import ContractError
+    from tempkb.core.errors import ContractError
     from tempkb.store.drafts import Provenance
     from tempkb.store.store import read_files
 

@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from tempkb.api import open_store
 from tempkb.benchmarks.register import load
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import balanced
+from tempkb.platform.api import open_store
 from tempkb_tests.benchmarks.tempel.releases_for_tests import build_kept, copy_home, extend, make_release
 
 

@@ -4,11 +4,11 @@ import shutil
 from datetime import date
 from pathlib import Path
 
-from tempkb.api import open_store
 from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep, load
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import extended, make_design
+from tempkb.platform.api import open_store
 
 CUTS = (date(2022, 1, 1), date(2023, 1, 1))
 LATER = date(2024, 1, 1)

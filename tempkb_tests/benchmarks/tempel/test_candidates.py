@@ -4,11 +4,11 @@ from datetime import date
 
 import pytest
 
-from tempkb.api import open_store
 from tempkb.benchmarks.tempel.candidates import mark_lists
 from tempkb.benchmarks.tempel.design import make_design
+from tempkb.platform.api import open_store
 from tempkb.store.memory import in_memory
-from tempkb.wikidata.classes import fill_list_items
+from tempkb.wiki.wikidata.classes import fill_list_items
 
 CUT = date(2024, 1, 1)
 PAGES = {1: ("橋の一覧", None), 2: ("橋", "Q2"), 3: ("List of bridges", None), 4: ("大きな橋", "Q4")}

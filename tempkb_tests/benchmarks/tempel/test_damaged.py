@@ -13,10 +13,10 @@ from tempkb.benchmarks.register import _write, entry_of, entry_path, is_built, r
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import extended
 from tempkb.benchmarks.tempel.methods import OF_TEXTS, PROMISES
-from tempkb.cli import main
-from tempkb.errors import ContractError, DesignError
-from tempkb.runs.releases import build
-from tempkb.store import files
+from tempkb.commands.cli import main
+from tempkb.commands.runs.releases import build
+from tempkb.core import files
+from tempkb.core.errors import ContractError, DesignError
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, build_kept, make_release
 from tempkb_tests.damage import cut_off, flip
 

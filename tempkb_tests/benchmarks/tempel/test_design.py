@@ -11,7 +11,7 @@ from tempkb.benchmarks.tempel.design import (
     make_design,
     read_snapshots,
 )
-from tempkb.errors import DesignError, SettingsError
+from tempkb.core.errors import DesignError, SettingsError
 
 YEARS = read_snapshots("2013-01-01..2022-01-01/yearly")
 

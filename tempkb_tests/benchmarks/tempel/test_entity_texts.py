@@ -17,9 +17,9 @@ from tempkb.benchmarks.tempel.entity_texts import write_described, write_entity_
 from tempkb.benchmarks.tempel.methods import OF_TEXTS
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS
 from tempkb.benchmarks.work import working
-from tempkb.errors import ContractError
-from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.core.errors import ContractError
 from tempkb.store.drafts import Provenance
+from tempkb.wiki.mentions.tables import PAGE_TEXTS
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER
 
 

@@ -20,8 +20,8 @@ from tempkb.benchmarks.linkable.pools import page_ids_of, pool_of
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.entity_texts import snapshots_of
 from tempkb.benchmarks.tempel.mteb_task import _TAGS
-from tempkb.errors import SettingsError
-from tempkb.removal import of_dump, remove
+from tempkb.commands.runs.removal import of_dump, remove
+from tempkb.core.errors import SettingsError
 from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS
 

@@ -14,9 +14,9 @@ from tempkb.benchmarks.tempel.new_entities import paper_type, write_new_entities
 from tempkb.benchmarks.tempel.similarity import MOST_PAGES, Origin, origins, runs_of
 from tempkb.benchmarks.tempel.tables import TEMPEL_NEW_ENTITIES
 from tempkb.benchmarks.work import working
-from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.drafts import Provenance
-from tempkb.wikidata.tables import ENTITY_CLASSES
+from tempkb.wiki.mentions.tables import PAGE_TEXTS
+from tempkb.wiki.wikidata.tables import ENTITY_CLASSES
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS
 
 WORDS = [f"w{at}" for at in range(16)]

@@ -15,9 +15,9 @@ import pytest
 from tempkb.benchmarks.tempel.candidates import judge, mark_lists, use_mentions
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.similarity import overlap_type
-from tempkb.dumps.catalogue import name_dump
-from tempkb.dumps.pages import write_namespaces
 from tempkb.store.memory import in_memory
+from tempkb.wiki.dumps.catalogue import name_dump
+from tempkb.wiki.dumps.pages import write_namespaces
 from tempkb_tests.mentions.windows_for_tests import clean, write_window
 from tempkb_tests.peer.stress_history import write_stress
 from tempkb_tests.revisions.builds import build_files

@@ -8,7 +8,7 @@ import pytest
 
 from tempkb.benchmarks.tempel.candidates import filters_of, left_by_filters
 from tempkb.benchmarks.tempel.design import Left, make_design, refusal
-from tempkb.errors import DesignError
+from tempkb.core.errors import DesignError
 from tempkb.store.memory import in_memory
 from tempkb_tests.benchmarks.tempel.releases_for_tests import make_release
 

@@ -20,10 +20,10 @@ from tempkb.benchmarks.tempel.design import balanced, extended, make_design
 from tempkb.benchmarks.tempel.methods import PROMISES
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.benchmarks.work import working
+from tempkb.core.errors import ContractError, DesignError
 from tempkb.demo.linking import CONTINUAL, KINDS, NEWCOMERS, THRESHOLDS
-from tempkb.errors import ContractError, DesignError
-from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.drafts import Provenance
+from tempkb.wiki.mentions.tables import PAGE_TEXTS
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, counts, extend, make_release
 from tempkb_tests.conftest import run_tempkb
 
@@ -114,7 +114,7 @@ def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
     changes = {"min_men_prior_rank": "2", "min_nr_inlinks": "3", "min_nr_distinct_mentions_per_entity": "1"}
     with pytest.raises(DesignError, match="leave no entity"):
         make_release("tempkb", **changes)
-    from tempkb.api import open_store
+    from tempkb.platform.api import open_store
 
     store = open_store()
     release = create(store.home, TEMPEL, "tempkb", make_design("tempkb", CUTS, changes), "r")

@@ -8,7 +8,7 @@ import pytest
 from tempkb.benchmarks.tempel.card import plot_figures
 from tempkb.benchmarks.tempel.statistics import figures_of, jaccard
 from tempkb.store.memory import in_memory
-from tempkb.wikitext.counting import words_before, words_behind
+from tempkb.wiki.wikitext.counting import words_before, words_behind
 
 FIRST, LAST = date(2021, 1, 1), date(2022, 1, 1)
 

@@ -10,12 +10,12 @@ from datetime import date
 from itertools import product
 from pathlib import Path
 
-from tempkb.api import open_store
 from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
-from tempkb.errors import DesignError
+from tempkb.core.errors import DesignError
+from tempkb.platform.api import open_store
 from tempkb_tests.conftest import run_tempkb
 
 CATEGORIES, SUBSETS = ("continual", "new"), ("train", "validation", "test")

@@ -1,8 +1,8 @@
 """What the toy benchmark declares."""
 
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.options import Option
-from tempkb.room import Room
+from tempkb.core.options import Option
+from tempkb.engine.room import Room
 from tempkb_tests.benchmarks.toy.reading import PROMPTING, READING
 from tempkb_tests.benchmarks.toy.tables import TOY_COUNTS, TOY_PROMPTS, TOY_SCORES, TOY_TITLES
 

@@ -9,11 +9,11 @@ from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.methods import Closing, Made, Methods, Step
 from tempkb.benchmarks.register import Release
 from tempkb.benchmarks.sources import newest_cut
-from tempkb.errors import DesignError
-from tempkb.listings import Sheet
-from tempkb.prompts import Prompt
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.core.errors import DesignError
+from tempkb.core.prompts import Prompt
+from tempkb.store.listings import Sheet
 from tempkb.store.promises import Promise
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb_tests.benchmarks.toy.tables import TOY_PROMPTS, TOY_TITLES
 
 
@@ -84,7 +84,7 @@ def build_prompts(work):
 
 def files(store, release, out, options):
     titles = store.read(TOY_TITLES.name, release=release.name)["title"].to_pylist()
-    out.write_json_lines("titles.jsonl", ({"title": title} for title in titles))
+    out.write_json_lines("core.titles.jsonl", ({"title": title} for title in titles))
 
 
 def card(store, release, options):

@@ -18,7 +18,8 @@ import pytest
 import torch
 import transformers
 
-from tempkb.api import open_store
+from tempkb.core.model_names import FAMILIES
+from tempkb.core.prompts import Prompt
 from tempkb.demo import pages as demo_world
 from tempkb.demo.models import making
 from tempkb.demo.models.corpus import read_corpora
@@ -26,9 +27,8 @@ from tempkb.demo.models.lessons import AROUND, Row, rows_of, steps, train_tokeni
 from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS, Asked, DemoModel, demo_models, is_withheld
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.families import TRAITS
-from tempkb.models.names import FAMILIES
 from tempkb.models.scoring import Scorer
-from tempkb.prompts import Prompt
+from tempkb.platform.api import open_store
 from tempkb_tests.conftest import run_tempkb
 
 CUTS = FIRST, SECOND = date(2022, 1, 1), date(2023, 7, 1)
@@ -299,7 +299,7 @@ def heed_interrupts():
 def test_who_is_stopped_while_training_leaves_nothing(home, store, sign, code):
     before = {path.name for path in (home / "models").glob("*")}
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    command = [sys.executable, "-m", "tempkb.cli", "model", "demo", "--family", "masked", "--seeds", "20"]
+    command = [sys.executable, "-m", "tempkb.commands.cli", "model", "demo", "--family", "masked", "--seeds", "20"]
     running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
     drafts = home / "models" / "drafts"
     while not list(drafts.glob("*/*")):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from tempkb.prompts import Prompt
+from tempkb.core.prompts import Prompt
 from tempkb_tests.models import oracle
 
 N_NEW, N_MASKS = 32, 5

@@ -4,8 +4,8 @@ from functools import cache
 
 import torch
 
+from tempkb.core.prompts import Question
 from tempkb.models.loading import loaded
-from tempkb.prompts import Question
 from tempkb_tests.models.tiny import CONTEXT, KINDS, LONG, random_model, tokenizer_of
 
 QUESTIONS = (

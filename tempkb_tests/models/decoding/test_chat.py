@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from tempkb.errors import ModelError
+from tempkb.core.errors import ModelError
+from tempkb.core.prompts import Question
 from tempkb.models.decoding.chat import Chat
 from tempkb.models.decoding.decoder import Decoder
-from tempkb.prompts import Question
 from tempkb_tests.models.decoding.talking import QUESTIONS
 from tempkb_tests.models.tiny import tiny
 

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from tempkb.errors import ModelError, SettingsError
+from tempkb.core.errors import ModelError, SettingsError
+from tempkb.core.prompts import Question
 from tempkb.models.batching import Limits
 from tempkb.models.decoding.decoder import Decoder
 from tempkb.models.scorers import WAYS, decoder_name
-from tempkb.prompts import Question
 from tempkb_tests.models.decoding.talking import QUESTIONS, talking_t5
 from tempkb_tests.models.test_batching import Calls, own_model
 from tempkb_tests.models.tiny import tiny

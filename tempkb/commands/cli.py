@@ -1,0 +1,454 @@
+"""The `tempkb` command and its subcommands. Expected errors end with one message, without a trace."""
+
+import os
+import shlex
+import sys
+from gc import set_threshold
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+import tempkb
+from tempkb.commands.declared import YES, options
+from tempkb.commands.linkers import index, link, linker
+from tempkb.commands.models import model
+from tempkb.commands.results import answers, knows, late, linking, results
+from tempkb.commands.scores import generate, score, scores
+from tempkb.commands.screens.failure import end, leave, prepare_streams
+from tempkb.platform.planning.declaration import Request
+
+# Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
+# tenth of a second per process. A value that is already set is kept.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+_DEMO_WORLD = (7, 627, 12)  # seed, pages, quarters
+_WIKIDATA = click.option(
+    "--wikidata/--no-wikidata", default=True, show_default=True, help="Include Wikidata's entities."
+)
+
+
+class _Tempkb(click.Group):
+    """A group of commands that ends with one message after every error that is not a defect of tempkb."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        prepare_streams()
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BaseException as error:
+            end(error)
+            raise
+        return result
+
+
+class _Releases(click.Group):
+    """The commands of releases. They follow from the benchmarks' tables, which other commands need not import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        self._load()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        self._load()
+        return super().get_command(ctx, cmd_name)
+
+    def _load(self) -> None:
+        if not self.commands:
+            from tempkb.commands.releases import add_commands
+
+            add_commands(self)
+
+
+@click.group(cls=_Tempkb, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(tempkb.__version__, prog_name="tempkb")
+def main() -> None:
+    """Turn Wikimedia's dumps into time-stratified benchmarks for language models.
+
+    All data of one wiki is in a home, a folder that TEMPKB_HOME names (by
+    default data/demo). Settings are TEMPKB_* variables or lines of
+    tempkb.toml in the home; tempkb docs settings lists them.
+
+    \b
+    Examples:
+      tempkb build --all
+      TEMPKB_HOME=data/simplewiki tempkb build --dump simplewiki-*.xml.bz2 --all
+      tempkb sql "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut"
+      tempkb show "Harbour Clock" --cut 2021-01-01
+    """
+
+
+@main.command()
+@options(Request, "select", "windows", "all_windows", "dump_files", "day")
+@click.option(
+    "--pages",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep only the pages of this list, one number or title per line. Defines the home, so use a new one.",
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep only one page in N, chosen by a hash. Defines the home, so use a new one.",
+)
+@click.argument("more", nargs=-1, type=click.Path(path_type=Path))
+@options(Request, "rebuild")
+def build(more: tuple[Path, ...], pages: Path | None, sample: int | None, **asked: Any) -> None:
+    """Build tables and publish them to DuckDB.
+
+    Without --windows or --all this builds the windows that a dump serves and
+    that are not built yet. After --dump FILE more file names may follow, so
+    that patterns of the shell work.
+
+    \b
+    Examples:
+      tempkb build
+      tempkb build --windows 2020-01-01..2021-01-01
+      tempkb build --select stable_snapshots --all --dump history.xml.bz2
+      TEMPKB_WIKI=enwiki tempkb build --dump entities.json.bz2 --day 2017-03-01
+      TEMPKB_HOME=data/try tempkb build --sample 1000 --dump enwiki-*.7z
+    """
+    if pages and sample:
+        raise click.UsageError("--pages and --sample exclude one another; give one of them")
+    if pages:
+        from tempkb.core.settings import load_home
+        from tempkb.wiki.revisions.choice import keep_list, read_list
+
+        os.environ["TEMPKB_PAGES"], listed = read_list(pages)
+        keep_list(load_home().path, os.environ["TEMPKB_PAGES"], listed)
+    elif sample:
+        os.environ["TEMPKB_PAGES"] = f"1/{sample}" if sample > 1 else "all"
+    if more and not asked["dump_files"]:
+        raise click.UsageError(f"{more[0]}: name files with --dump")
+    from tempkb.commands.runs.building import build
+    from tempkb.commands.screens.status import print_summary
+
+    summary = build(Request(**asked | {"dump_files": (*asked["dump_files"], *more)}))
+    print_summary(summary)
+    if summary.failures:
+        sys.exit(1)
+
+
+# A query may begin with a comment, whose two hyphens would be taken for an option.
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("query")
+@click.option("--csv", "as_csv", is_flag=True, help="Comma-separated, to standard output.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per row, to standard output.")
+@click.option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write a Parquet file.")
+def sql(query: str, as_csv: bool, as_json: bool, parquet: Path | None) -> None:
+    """Run one SQL statement that reads the tables.
+
+    It may begin with SELECT, FROM, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE.
+    Prints a table, or one column per line if the table does not fit the
+    terminal. In a file or a pipe each row is one line. The
+    statement cannot open other files; for anything else use
+    duckdb -readonly HOME/tempkb.duckdb.
+
+    \b
+    Examples:
+      tempkb sql "SELECT * FROM stable_snapshots WHERE title = 'Harbour Clock' ORDER BY cut"
+      tempkb sql "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut" --csv
+      tempkb sql "FROM revision_log" --parquet log.parquet
+    """
+    forms = {"--csv": as_csv, "--json": as_json, "--parquet": parquet is not None}
+    given = [name for name, is_given in forms.items() if is_given]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} exclude one another; give one of them")
+    from tempkb.commands.screens.query import run_query
+
+    run_query(query, "csv" if as_csv else "json" if as_json else None, parquet)
+
+
+@main.command()
+@click.argument("name", required=False)
+def tables(name: str | None) -> None:
+    """List the tables and views of the home, or describe one.
+
+    The list has a line for each: rows, kind (table or view) and what it is.
+    With NAME the command shows its columns with types and meanings, what it
+    is made from, and an example of a query.
+
+    \b
+    Examples:
+      tempkb tables
+      tempkb tables stable_snapshots
+    """
+    from tempkb.commands.screens.tables import print_table, print_tables
+
+    print_table(name) if name else print_tables()
+
+
+@main.command()
+def status() -> None:
+    """Show what is built, stale or pending, and the dumps."""
+    from tempkb.commands.screens.status import print_status
+
+    print_status()
+
+
+@main.command()
+def publish() -> None:
+    """Bring the DuckDB file up to date with the lake.
+
+    Waits up to a minute if another process has the file open.
+    """
+    from tempkb.commands.screens.upkeep import publish_all
+
+    publish_all()
+
+
+@main.command()
+@click.option(
+    "--window", "windows", default="", metavar="KEY | A..B", help="A window by its first day, or a range of windows."
+)
+@click.option("--release", default="", metavar="NAME", help="A release of a benchmark.")
+@click.option(
+    "--dump", default="", metavar="ID", help="A dump: its files, and the tables made for it (pages, Wikidata's tables)."
+)
+@click.option(
+    "--model",
+    default="",
+    metavar="NAME",
+    help="A language model with all its scores; its checkpoint stays where it is.",
+)
+@click.option(
+    "--linker",
+    default="",
+    metavar="NAME",
+    help="A linker with its vectors and scores, and with its checkpoint if it was trained here.",
+)
+@click.option("--force", is_flag=True, help="Remove the dump even if windows still wait for it.")
+@YES
+def rm(force: bool, yes: bool, **named: str) -> None:
+    """Remove windows, a release, a dump, a language model or a linker.
+
+    They are removed from the lake and from DuckDB. Lists first what would be
+    removed, and asks for confirmation. The files of the lake are deleted by
+    tempkb gc.
+
+    \b
+    Examples:
+      tempkb rm --window 2021-10-01
+      tempkb rm --window 2020-01-01..2021-01-01 --yes
+      tempkb rm --release demo-years
+      tempkb rm --dump simplewiki-20260101
+      tempkb rm --model t5-large
+      tempkb rm --linker demo-2022-01-01-demo
+    """
+    from tempkb.commands.screens.upkeep import remove_what
+
+    remove_what(**named, force=force, ask=not yes)
+
+
+@main.command()
+@_WIKIDATA
+def plan(wikidata: bool) -> None:
+    """Show which windows are missing, and what they cost.
+
+    Lists the dumps that would serve them. Searches the home and, if one is
+    set, the mirror. Fails if the disk is too small.
+
+    \b
+    Examples:
+      tempkb plan
+      TEMPKB_HOME=data/simplewiki TEMPKB_WIKI=simplewiki TEMPKB_CONTACT=me@example.org \\
+        TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb plan --no-wikidata
+    """
+    from tempkb.commands.screens.plan import print_plan
+
+    print_plan(wikidata=wikidata)
+
+
+@main.command()
+@_WIKIDATA
+def fetch(wikidata: bool) -> None:
+    """Download and verify the dumps that are missing.
+
+    These are the dumps that tempkb plan lists. Continues where an earlier
+    download stopped.
+
+    \b
+    Example:
+      TEMPKB_HOME=data/simplewiki TEMPKB_WIKI=simplewiki TEMPKB_CONTACT=me@example.org \\
+        TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch --no-wikidata
+    """
+    from tempkb.commands.screens.console import print_next, say
+    from tempkb.commands.screens.failure import tell
+    from tempkb.platform.planning.due import fetch
+
+    fetched = fetch(tell, only_windows=not wikidata)
+    for line in fetched.untaken:
+        say(f"not taken: {line}")
+    if fetched.dumps:
+        say(f"fetched: {', '.join(fetched.dumps)}")
+    else:
+        here = f": {', '.join(fetched.here)} {'is' if len(fetched.here) == 1 else 'are'} already in the home"
+        say(f"Nothing to fetch{here if fetched.here else '.'}")
+    if fetched.dumps or fetched.here:
+        print_next("build")
+
+
+@main.command()
+def gc() -> None:
+    """Delete files that are no longer used.
+
+    These are old versions of partitions, drafts of runs that died, and the rest of
+    a dump whose removal was interrupted.
+    """
+    from tempkb.commands.screens.upkeep import collect_garbage
+
+    collect_garbage()
+
+
+@main.command()
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
+@click.option("--since", default="", metavar="DATE", help="Only partitions written on this day or later.")
+def verify(tables: tuple[str, ...], since: str) -> None:
+    """Compare all stored files with their checksums.
+
+    Also compares the DuckDB file with the lake, and dumps with their notes.
+    Reads everything and changes no data. Prints one line per fault with what
+    was found, what was expected and the command to type. A damaged partition counts
+    as absent from then on. Fails if there is any fault. With --table or
+    --since, dumps are not checked.
+
+    \b
+    Examples:
+      tempkb verify
+      tempkb verify --table revision_log --table stable_snapshots
+      tempkb verify --since 2026-11-01
+    """
+    from tempkb.commands.screens.verify import print_verification
+
+    print_verification(tables, since)
+
+
+@main.command()
+@click.argument("title")
+@click.option(
+    "--cut", "day", default=None, metavar="DATE", help="A cut, YYYY-MM-DD; by default the newest one that is built."
+)
+def show(title: str, day: str | None) -> None:
+    """Show the revisions of a page around a cut.
+
+    Explains why one text was chosen.
+
+    \b
+    Examples:
+      tempkb show "Harbour Clock"
+      tempkb show "Harbour Clock" --cut 2021-01-01
+    """
+    from tempkb.commands.screens.timeline import print_timeline
+
+    print_timeline(title, day)
+
+
+@main.command()
+@click.option("--port", default=3000, show_default=True, help="Port, on localhost only.")
+def ui(port: int) -> None:
+    """Start Dagster's web UI and daemon; Ctrl-C ends both."""
+    from tempkb.platform.instance import serve_ui
+
+    serve_ui(port)
+
+
+@main.command()
+@click.option("--seed", default=_DEMO_WORLD[0], show_default=True, help="Another seed gives another wiki.")
+@click.option("--pages", default=_DEMO_WORLD[1], show_default=True, help="Number of pages.")
+@click.option("--quarters", default=_DEMO_WORLD[2], show_default=True, help="Number of quarters of history.")
+@click.option("--second", is_flag=True, help="Write the dump of one quarter later instead of the first dump.")
+@click.option(
+    "--all",
+    "is_all",
+    is_flag=True,
+    help="Also build everything: tables, releases, tiny language models and linkers, and their scores.",
+)
+def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> None:
+    """Write the dumps of the demo wiki into the home.
+
+    They have Wikimedia's own formats.
+
+    With --all, the commands that build tables, releases, tiny language models and linkers
+    from them, and score these, follow in the same process. Each command is printed before it runs.
+
+    \b
+    Examples:
+      TEMPKB_HOME=data/demo tempkb demo --all
+      TEMPKB_HOME=data/demo tempkb demo && TEMPKB_HOME=data/demo tempkb build
+    """
+    if is_all and (second or (seed, pages, quarters) != _DEMO_WORLD):
+        raise click.UsageError("--all builds the first dump of the default world; leave out the other options")
+    if is_all:
+        from tempkb.models.linking.known import require_extra
+
+        require_extra("demo --all: training linkers")
+    from tempkb.demo.world import write_demo
+
+    for path in write_demo(seed, pages, quarters, second=second):
+        click.echo(f"wrote {path}")
+    if is_all:
+        _run_steps()
+
+
+def _run_steps() -> None:
+    """Run the commands of the demo in this process."""
+    from gc import collect, freeze
+
+    from tempkb.core.settings import home_in_front
+    from tempkb.demo.world import STEPS
+    from tempkb.models.linking.training.teaching import school
+
+    # The process that trains linkers imports what it needs beside the commands before, which leave a core idle.
+    with school(is_needed=True):
+        for arguments in STEPS:
+            click.echo(f"\n$ {home_in_front()}tempkb {shlex.join(arguments)}")
+            sys.stdout.flush()
+            main(list(arguments), standalone_mode=False)
+            # What the commands import stays, a million objects in the end. Each collection would look at all of them
+            # again, which took a tenth of the whole time.
+            collect()
+            freeze()
+
+
+@main.command()
+@click.argument("page", default="")
+def docs(page: str) -> None:
+    """Print a PAGE of the documentation, or list the pages.
+
+    \b
+    Examples:
+      tempkb docs
+      tempkb docs results
+    """
+    from tempkb.commands.screens.pages import list_pages, print_page
+
+    print_page(page) if page else list_pages()
+
+
+@main.group(cls=_Releases)
+def release() -> None:
+    """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
+
+
+for _command in (model, score, generate, scores, linker, link, index, linking, knows, answers, late, results):
+    main.add_command(_command)
+
+
+def run() -> NoReturn:
+    """Run the command that was typed, and end the process."""
+    # The libraries are a million objects that stay. By default, Python looks at all of them again whenever a quarter as
+    # many are new, which took up to a tenth of a command; hardly anything is garbage of the kind that is found by it.
+    set_threshold(50_000, 10, 10)
+    try:
+        main(prog_name="tempkb")
+    except SystemExit as exited:
+        leave(exited.code)
+    except BaseException:  # noqa: BLE001 - a defect, whose trace is printed as Python would
+        sys.excepthook(*sys.exc_info())
+        leave(1)
+    leave(0)
+
+
+if __name__ == "__main__":
+    run()

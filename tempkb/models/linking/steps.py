@@ -1,0 +1,182 @@
+"""The steps of the room: linkers stand, vectors grow; where linkers rank entities follows from releases.
+
+What is imported here is little: commands that ask what is current do not load an encoder.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from tempkb.benchmarks.linkable.declaration import OWN_POOL, fixed_size
+from tempkb.benchmarks.register import partition_of, release_version
+from tempkb.core.windows import window_ending
+from tempkb.engine.steps import Look, Source, Standing, Step, Work
+from tempkb.engine.tasks import Task, said_in
+from tempkb.models.linking.known import LINKED, known_linker, linkable_of, snapshots_of
+from tempkb.models.linking.requests import AddRequest, LinkRequest, TrainRequest
+from tempkb.models.linking.tables import (
+    BASELINES,
+    ENTITY_VECTORS,
+    LINKERS,
+    LINKING_SCORES,
+    NIL_THRESHOLDS,
+    earlier_pools,
+    linker_of,
+    parts_of,
+)
+from tempkb.store.lake import Lake
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
+from tempkb.wiki.mentions.tables import MENTION_PRIORS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def vectors_of_linker(lake: Lake, linker: str) -> list[Version]:
+    """Return the vectors of a linker, by the snapshots that needed them first."""
+    keys = [key for key in lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == linker]
+    return lake.versions(ENTITY_VECTORS.name, keys)
+
+
+def telling_scores(store: Store, linker: str) -> list[str]:
+    """Return the keys of the scores from which the thresholds of a linker are chosen.
+
+    Of a linker that was trained here those pools count that are not before its training: it has read of entities that
+    came before.
+    """
+    row = known_linker(store.lake, linker)
+    trained = row["cut"].isoformat() if row is not None and row["cut"] is not None else ""
+    earlier = earlier_pools(store.lake.partitions(LINKING_SCORES.name), linker)
+    return [key for key in earlier if parts_of(key)[3] >= trained]
+
+
+def present_mentions(store: Store, release: str, cut: date) -> Version | None:
+    """Return the mentions of a release at a cut; None if there are none."""
+    return release_version(store, linkable_of(store.home, release).mentions, release, partition_of(release, cut))
+
+
+def is_trained_on_present(store: Store, row: Mapping[str, Any]) -> bool:
+    """Return whether a linker was trained on the present mentions of the release of that name."""
+    version, mentions = (
+        store.lake.current(LINKERS.name, row["linker"]),
+        present_mentions(store, row["release"], row["cut"]),
+    )
+    trained_on = version.inputs if version is not None else {}
+    return mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version
+
+
+def are_thresholds_due(look: Look, linker: str) -> bool:
+    """Return whether the thresholds of a linker do not follow from its present scores; not if it has, and had, none."""
+    is_there = look.store.lake.current(NIL_THRESHOLDS.name, linker) is not None
+    return not look.is_current(NIL_THRESHOLDS.name, linker) and (is_there or bool(telling_scores(look.store, linker)))
+
+
+def fills_of(vectors: Iterable[Version]) -> dict[str, Sequence[str]]:
+    """Return what scores keep of the vectors with which they were computed: what had filled each partition."""
+    return {f"{one.table} {one.partition}": one.filled_by for one in vectors}
+
+
+def _has_vectors(store: Store, scores: Version) -> bool:
+    """Are the vectors there with which scores were computed, and not only some of those that were lost?"""
+    vectors = {place: store.lake.current(*place.split(" ")) for place in scores.fills}
+    return all(
+        held is not None
+        and held.settings.get("dtype") == scores.settings.get("dtype")
+        and set(scores.fills[place]) <= set(held.filled_by)
+        for place, held in vectors.items()
+    )
+
+
+def _own(_store: Store, key: str) -> Sequence[str]:
+    """The linker of scores or of their thresholds; a baseline has no row."""
+    return (linker_of(key),) if linker_of(key) not in BASELINES else ()
+
+
+def candidates_of(key: str) -> str:
+    """Return the release and snapshot of which the candidates in the pool of scores are."""
+    _, release, cut, pool = parts_of(key)
+    return f"{release}.{cut if pool == OWN_POOL or fixed_size(pool) is not None else pool}"
+
+
+def _mentions(_store: Store, key: str) -> Sequence[str]:
+    _, release, cut, _ = parts_of(key)
+    return (f"{release}.{cut}",)
+
+
+def _of_fixed_pool(store: Store, key: str) -> Sequence[str]:
+    """All snapshots of a release, from which pools of fixed size are chosen."""
+    _, release, _, pool = parts_of(key)
+    snapshots = snapshots_of(store.home, release) if fixed_size(pool) is not None else None
+    return [partition_of(release, cut) for cut in snapshots.cuts] if snapshots is not None else ()
+
+
+def _window_of_prior(store: Store, key: str) -> Sequence[str]:
+    cut = date.fromisoformat(candidates_of(key).rpartition(".")[2])
+    return [window_ending(cut, store.home.settings.granularity).key] if linker_of(key) == "prior" else []
+
+
+def _thresholds(work: Work) -> "Iterable[pa.Table]":
+    from tempkb.models.linking.nil import thresholds
+
+    return [thresholds(work.connection, work.key)]
+
+
+class _OfRelease(Source):
+    """A table of a release, of which the versions are those in its list."""
+
+    def versions(self, store: Store, key: str) -> list[Version]:
+        """Return the listed versions of the partitions that scores are made from."""
+        release, places = parts_of(key)[1], self.keys(store, key) or ()
+        found = (release_version(store, self.table, release, place) for place in sorted(places))
+        return [version for version in found if version is not None]
+
+
+def _of_each(part: str, keys: Callable[[Store, str], Sequence[str]]) -> tuple[Source, ...]:
+    """A table of each benchmark that has mentions; a release is of one of them."""
+    return tuple(_OfRelease(getattr(linkable, part), keys) for _, linkable in LINKED.values())
+
+
+_LINKER = Source(
+    LINKERS, _own, stamped=lambda version: [version.inputs.get(one) for one in ("weights", "config", "tokenizer")]
+)
+SCORES = Step(
+    (LINKING_SCORES,),
+    (
+        _LINKER,
+        *_of_each("mentions", _mentions),
+        *_of_each("entities", lambda _store, key: [candidates_of(key)]),
+        # The similarity of the first candidates follows from their texts, also for a baseline.
+        *_of_each("texts", lambda _store, key: [candidates_of(key)]),
+        *_of_each("mentions", _of_fixed_pool),
+        *_of_each("entities", _of_fixed_pool),
+        Source(MENTION_PRIORS, _window_of_prior, grows=True),
+    ),
+    is_complete=_has_vectors,
+)
+# Scores of other releases may be stale, without which the thresholds are as they are.
+NIL = Step((NIL_THRESHOLDS,), (_LINKER, Source(LINKING_SCORES, telling_scores, grows=True)), _thresholds)
+_LINKERS = Standing((LINKERS,), (*_of_each("mentions", _mentions), *_of_each("texts", _mentions)))
+_VECTORS = Standing((ENTITY_VECTORS,), (_LINKER, *_of_each("texts", _mentions)))
+STEPS = (_LINKERS, _VECTORS, SCORES, NIL)
+TASKS = (
+    Task(
+        "linkers",
+        (_LINKERS,),
+        "models.linking.making.linkers",
+        how="A run for a new partition says in its configuration what it is trained on, or names a checkpoint; a run "
+        "that was killed is continued by the next one. Baselines have no row.",
+        promises="models.linking.checking",
+        options=said_in(TrainRequest, AddRequest),
+    ),
+    Task(
+        "link",
+        (_VECTORS, SCORES, NIL),
+        "models.linking.making.link",
+        how="A run links the mentions of all releases, or of those that its configuration names; what is there already "
+        "is not computed again.",
+        promises="models.linking.checking",
+        options=said_in(LinkRequest),
+        is_skippable=True,
+    ),
+)

@@ -1,0 +1,29 @@
+"""What a person may ask of `tempkb build`. Pure."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from tempkb.core.options import option
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person asks of `tempkb build`; without windows, those that are served and missing."""
+
+    select: tuple[str, ...] = option((), "Build this table only; may be repeated.", metavar="ASSET")
+    windows: str = option("", "Windows whose first day is in [A, B), two dates.", metavar="A..B")
+    all_windows: bool = option(False, "All windows that the dumps reach.", flag="--all")
+    dump_files: tuple[Path, ...] = option(
+        (),
+        "Read this file: an export, an SQL table, or Wikidata's JSON. May be repeated; the files form one dump.",
+        flag="--dump",
+        metavar="FILE",
+        click_type=click.Path(path_type=Path),
+        allowed="paths of files",
+    )
+    day: str = option("", "Day of the files of Wikidata's JSON; it overrides the day in their names.", metavar="DATE")
+    rebuild: bool = option(
+        False, "Also read a dump again for windows that are built, from it or another one, and report the changes."
+    )
