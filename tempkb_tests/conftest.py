@@ -13,7 +13,7 @@ import tempkb
 from tempkb.core.locks import locked
 from tempkb.core.settings import load_home
 from tempkb.demo.world import make_world
-from tempkb_tests.commands import run_alone, run_command
+from tempkb_tests.forked import run_alone, run_command
 
 # How long an example takes says nothing where several programs share the processors.
 hypothesis.settings.register_profile("tests", deadline=None)
@@ -170,8 +170,8 @@ def pytest_collection_finish():
 
 # What takes longest, longest first, but for two that need no home: they are at work while the first makes the demo's.
 _LONG = (
-    "tempkb_tests/test_platform.py",
-    "tempkb_tests/linking/test_teaching.py",
+    "tempkb_tests/platform/test_platform.py",
+    "tempkb_tests/models/linking/test_teaching.py",
     "tempkb_tests/soak/test_kills.py",
     "tempkb_tests/test_damage.py",
     "tempkb_tests/demo/models/test_demo_models.py",

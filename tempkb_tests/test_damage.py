@@ -37,10 +37,10 @@ from tempkb.wiki.revisions.windows import read_windows
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.damage import cut_off, flip
 from tempkb_tests.killed import KilledError
-from tempkb_tests.linking.tiny import save_encoder
+from tempkb_tests.models.linking.tiny import save_encoder
 from tempkb_tests.models.tiny import saved_tiny
-from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each, state
+from tempkb_tests.wiki.revisions.builds import export, page, revision
 
 BY_HAND = (
     "No mirror is set, so copy a good file there by hand or, if something is still to be built from it, fetch it: "

@@ -13,9 +13,9 @@ from tempkb.core.errors import SettingsError, SourceError
 from tempkb.platform.planning import requests
 from tempkb.platform.planning.declaration import Request
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.dumps.test_looking import BROKEN, HTML
-from tempkb_tests.revisions.builds import export, page, revision
-from tempkb_tests.wikidata.items import item, said, write_lines
+from tempkb_tests.wiki.dumps.test_looking import BROKEN, HTML
+from tempkb_tests.wiki.revisions.builds import export, page, revision
+from tempkb_tests.wiki.wikidata.items import item, said, write_lines
 
 YEARS = {"TEMPKB_GRANULARITY": "year", "TEMPKB_FIRST_WINDOW": "2018-01-01", "TEMPKB_WORKERS": "1"}
 GOOD = export(

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempkb.core.titles import Site
 from tempkb.wiki.wikitext.article import read_article
 from tempkb_tests.bench.measuring import PAIRS, Side, measure, ratios, row, speed, spread
-from tempkb_tests.wikitext.hostile import HOSTILE
+from tempkb_tests.wiki.wikitext.hostile import HOSTILE
 
 
 def measure_all(folder: Path, raw: Path, packed: dict[str, Path], megabytes: float) -> None:

@@ -27,7 +27,7 @@ from tempkb.models.linking.encoders import Encoder, LoadedTower, _padded
 from tempkb.models.linking.inputs import EntityText, Tower
 from tempkb.models.linking.marked import marked_mentions
 from tempkb_tests.bench.measuring import row, spread
-from tempkb_tests.linking.tiny import tokenizer_of
+from tempkb_tests.models.linking.tiny import tokenizer_of
 
 REPEATS, MAX_TOKENS = 3, 128
 SIZES = {

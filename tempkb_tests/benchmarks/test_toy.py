@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tempkb_tests.commands import run_command
+from tempkb_tests.forked import run_command
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 
 ROOT = Path(__file__).parents[2]

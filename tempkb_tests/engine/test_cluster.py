@@ -25,8 +25,8 @@ from tempkb.engine.cluster import Terms, map_items, misfit
 from tempkb.wiki.dumps.catalogue import name_dump
 from tempkb.wiki.dumps.pages import write_namespaces
 from tempkb_tests.engine.test_local import is_alive
-from tempkb_tests.mentions.windows_for_tests import clean
-from tempkb_tests.revisions.builds import build_files
+from tempkb_tests.wiki.mentions.windows_for_tests import clean
+from tempkb_tests.wiki.revisions.builds import build_files
 
 PATIENCE = 60.0
 

@@ -6,7 +6,7 @@ import pytest
 from tempkb.core.errors import ModelError
 from tempkb.models.linking import searching
 from tempkb.models.linking.searching import rank
-from tempkb_tests.linking.test_searching import by_numpy, few_values
+from tempkb_tests.models.linking.test_searching import by_numpy, few_values
 
 pytestmark = pytest.mark.gpu
 

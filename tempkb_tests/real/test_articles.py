@@ -13,7 +13,7 @@ from tempkb.wiki.dumps.xml import BrokenPageError, PageStream
 from tempkb.wiki.wikitext.article import read_article
 from tempkb.wiki.wikitext.page_kinds import redirect_target
 from tempkb_tests.real.data import DUMPS, REAL
-from tempkb_tests.wikitext import second_reader
+from tempkb_tests.wiki.wikitext import second_reader
 
 pytestmark = REAL
 LANGUAGES = [

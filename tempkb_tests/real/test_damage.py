@@ -20,8 +20,8 @@ from tempkb.wiki.dumps.sql import read_rows
 from tempkb.wiki.dumps.xml import PageStream
 from tempkb.wiki.wikidata.reading import Tally, read_entities
 from tempkb_tests.damage import refused_well, spoil
-from tempkb_tests.dumps.test_damage import rows_in, tags
 from tempkb_tests.real.data import DUMPS, REAL
+from tempkb_tests.wiki.dumps.test_damage import rows_in, tags
 
 pytestmark = REAL
 NOT_JSON = r"not Wikidata's JSON \(line 1: Object missing required field"

@@ -23,7 +23,7 @@ from tempkb.wiki.wikidata.views import true_within
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release
 from tempkb_tests.real.data import DATA, DUMPS, REAL
-from tempkb_tests.wikidata.items import item, read_home, said, write_lines
+from tempkb_tests.wiki.wikidata.items import item, read_home, said, write_lines
 
 pytestmark = REAL
 RELEASED = DATA / "templama"

@@ -8,8 +8,8 @@ import mwxml
 
 from tempkb.wiki.dumps.files import open_dump
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.dumps.server import drop_after, serving
 from tempkb_tests.real.data import DUMPS, REAL
+from tempkb_tests.wiki.dumps.server import drop_after, serving
 
 pytestmark = REAL
 

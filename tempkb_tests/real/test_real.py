@@ -216,7 +216,7 @@ def test_every_readable_export_in_the_folder_accounts_for_its_revisions(tmp_path
     ]
     code = (
         "import sys, json\nfrom pathlib import Path\nfrom datetime import date\n"
-        "from tempkb.core.errors import TempkbError\nfrom tempkb_tests.revisions.builds import build_files\n"
+        "from tempkb.core.errors import TempkbError\nfrom tempkb_tests.wiki.revisions.builds import build_files\n"
         "try:\n"
         "    store, report, _ = build_files(Path(sys.argv[1]), granularity='year')\n"
         "    (counts,) = report.counts.values()\n"

@@ -9,7 +9,7 @@ from tempkb.commands.cli import main
 from tempkb.results.tables import FACT_DELAYS
 from tempkb.store.plain import plain_rows
 from tempkb_tests.results.making import make
-from tempkb_tests.wikidata.items import item, read_home, said
+from tempkb_tests.wiki.wikidata.items import item, read_home, said
 
 DAYS = ("2020-01-01", "2020-04-01", "2022-07-01")
 

@@ -18,7 +18,7 @@ from tempkb.platform.api import open_store
 from tempkb.results.nil import compared, figures
 from tempkb.results.tables import NIL_RESULTS
 from tempkb.store.drafts import Provenance
-from tempkb_tests.linking.small_home import full, small_home
+from tempkb_tests.models.linking.small_home import full, small_home
 from tempkb_tests.results.making import make
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-8")

@@ -15,7 +15,7 @@ from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.conftest import SCORERS, add_model, add_scores
-from tempkb_tests.wikidata.items import item, read_home, said
+from tempkb_tests.wiki.wikidata.items import item, read_home, said
 
 
 def asked(store, **words):

@@ -18,7 +18,7 @@ from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, 
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.conftest import SCORERS, add_model
 from tempkb_tests.results.making import make
-from tempkb_tests.wikidata.items import read_home
+from tempkb_tests.wiki.wikidata.items import read_home
 
 Q1, Q2, Q3, Q4 = (date(2019, month, 1) for month in (1, 4, 7, 10))
 pytestmark = pytest.mark.slow

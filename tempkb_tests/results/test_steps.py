@@ -22,13 +22,13 @@ from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS, TABLES
 from tempkb.store.drafts import Provenance
 from tempkb.store.versions import describe
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.linking.small_home import full
+from tempkb_tests.models.linking.small_home import full
+from tempkb_tests.models.scores.conftest import built  # noqa: F401 - a fixture of this module
 from tempkb_tests.results.conftest import SCORERS, add_model
 from tempkb_tests.results.linked import add_linker
 from tempkb_tests.results.making import brought_by, make
 from tempkb_tests.results.test_judging import DECODER, answer
-from tempkb_tests.scores.conftest import built  # noqa: F401 - a fixture of this module
-from tempkb_tests.wikidata.items import read_home
+from tempkb_tests.wiki.wikidata.items import read_home
 
 DAY = date(2019, 7, 1)
 ANSWERS = {("Ada plays for ", "."): ("the Salt", "answered"), ("Ben plays for ", "."): ("Salt", "answered")}

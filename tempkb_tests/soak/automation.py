@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.platform.test_platform import ask, in_session, ui_over, wait_for
 from tempkb_tests.soak import homes
 from tempkb_tests.soak.jobs import FIRST_WINDOW
-from tempkb_tests.test_platform import ask, in_session, ui_over, wait_for
 
 RELEASE_JOB = "build_templama"
 # Job -> table before whose appearance its process is stopped: something of the run is done then, and something is not.

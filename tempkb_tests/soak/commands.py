@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tempkb_tests.commands import import_libraries
+from tempkb_tests.forked import import_libraries
 from tempkb_tests.soak.deaths import Deaths
 
 KILLED = -signal.SIGKILL

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tempkb_tests.dumps.server import serving
+from tempkb_tests.wiki.dumps.server import serving
 
 
 class _Files(Mapping[str, bytes]):

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tempkb_tests.bench.history import write_history
-from tempkb_tests.commands import run_command
+from tempkb_tests.forked import run_command
 from tempkb_tests.soak.first_builds import COMMAND
 
 DEMO, HISTORY = "demo", "history"

@@ -16,7 +16,7 @@ from tempkb.platform.definitions import benchmark_checks
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, answers, players, release_without_prompts
-from tempkb_tests.wikidata.items import read_home
+from tempkb_tests.wiki.wikidata.items import read_home
 
 CLUBS = {"Q101": "Reed", "Q102": "Salt", "Q103": "Moss"}
 

@@ -16,7 +16,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import release_without_prompts
-from tempkb_tests.wikidata.items import item, read_home, said, time
+from tempkb_tests.wiki.wikidata.items import item, read_home, said, time
 
 DAY, DUMP = "2023-01-01", "wikidatawiki-20230101"
 STUDY = "2020-10-01..2022-01-01"

@@ -9,7 +9,7 @@ from tempkb.benchmarks.dynamic_templama.views import share_lost, split_shares
 from tempkb.benchmarks.work import working
 from tempkb.core.errors import SettingsError
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, TEMPLAMA, players, release
-from tempkb_tests.wikidata.items import read_home
+from tempkb_tests.wiki.wikidata.items import read_home
 
 # Table 5 of DynamicTempLAMA: unchanged, updated, deleted, new; total, %unchanged, %updated, as printed. Single token first.
 PRINTED = [
@@ -95,7 +95,7 @@ def test_table_8_and_shares_of_splits(store):
 
 @pytest.mark.slow
 def test_facts_told_from_both_sides_in_two_splits(tmp_path, monkeypatch):
-    from tempkb_tests.wikidata.items import item, said
+    from tempkb_tests.wiki.wikidata.items import item, said
 
     clubs = [
         item(

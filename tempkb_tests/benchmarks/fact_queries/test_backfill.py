@@ -7,7 +7,7 @@ import pytest
 
 from tempkb_tests.benchmarks.fact_queries.worlds import players
 from tempkb_tests.conftest import run_script
-from tempkb_tests.wikidata.items import write_lines
+from tempkb_tests.wiki.wikidata.items import write_lines
 
 RUN = """
 import json, sys

@@ -21,7 +21,7 @@ from tempkb_tests.benchmarks.fact_queries.worlds import (
     players,
     release,
 )
-from tempkb_tests.wikidata.items import read_home
+from tempkb_tests.wiki.wikidata.items import read_home
 
 YEARLY = {
     "query": "Ada plays for _X_.",

@@ -31,7 +31,7 @@ from tempkb.core.prompts import Prompt
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, release
 from tempkb_tests.benchmarks.splitmix import splitmix
-from tempkb_tests.wikidata.items import item, read_home, said
+from tempkb_tests.wiki.wikidata.items import item, read_home, said
 
 CLUBS = ("Reed", "Salt", "Moss", "Fern", "Zürich", "York", "Ash", "Elm")
 NUMBER = {name: f"Q10{number}" for number, name in enumerate(CLUBS, 1)}

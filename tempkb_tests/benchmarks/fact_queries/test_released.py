@@ -12,7 +12,7 @@ from tempkb.benchmarks.fact_queries.exporting import most_answers
 from tempkb.benchmarks.fact_queries.released import Fact, chosen_facts, days_of, resolve_objects, years_of
 from tempkb.core.windows import Granularity, windows_between
 from tempkb_tests.benchmarks.fact_queries.worlds import DYNAMIC, TEMPLAMA, release_without_prompts
-from tempkb_tests.wikidata.items import item, read_home, said
+from tempkb_tests.wiki.wikidata.items import item, read_home, said
 
 PEER = Path(__file__).parents[2] / "peer" / "templama"
 

@@ -14,7 +14,7 @@ from tempkb_tests.benchmarks.fact_queries.worlds import (
     players,
     release_without_prompts,
 )
-from tempkb_tests.wikidata.items import item, read_home, said, time
+from tempkb_tests.wiki.wikidata.items import item, read_home, said, time
 
 PLAYS = "{} plays for _X_."
 

@@ -5,7 +5,7 @@ from tempkb.benchmarks.fact_queries.design import DYNAMIC, TEMPLAMA, make_design
 from tempkb.benchmarks.methods import build_release, build_step
 from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.templama import benchmark as templama
-from tempkb_tests.wikidata.items import item, said
+from tempkb_tests.wiki.wikidata.items import item, said
 
 BENCHMARKS = {DYNAMIC: DYNAMIC_TEMPLAMA, TEMPLAMA: templama.TEMPLAMA}
 DAY = "2021-01-01"

@@ -18,9 +18,9 @@ from tempkb.benchmarks.tempel.similarity import overlap_type
 from tempkb.store.memory import in_memory
 from tempkb.wiki.dumps.catalogue import name_dump
 from tempkb.wiki.dumps.pages import write_namespaces
-from tempkb_tests.mentions.windows_for_tests import clean, write_window
 from tempkb_tests.peer.stress_history import write_stress
-from tempkb_tests.revisions.builds import build_files
+from tempkb_tests.wiki.mentions.windows_for_tests import clean, write_window
+from tempkb_tests.wiki.revisions.builds import build_files
 
 PRIORS = Path(__file__).parents[2] / "peer" / "priors.csv"
 # Pages 22, 31 and 37 of the history: a move on a blank text, or after the last cut.

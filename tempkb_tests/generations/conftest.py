@@ -1,3 +1,0 @@
-"""The home and the tiny models of the tests of scores."""
-
-from tempkb_tests.scores.conftest import add, built, one_thread, saved, store  # noqa: F401 - fixtures of this package
