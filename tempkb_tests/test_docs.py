@@ -1,6 +1,7 @@
 """The README and docs/ do not lie: every command, setting, table, column, target, query and picture in them is true."""
 
 import json
+import operator
 import re
 import shlex
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -53,14 +55,14 @@ DOCUMENTS = sorted(
     )
 )
 ROOMS_WITH_README = (
-    "dumps",
-    "revisions",
-    "wikitext",
-    "mentions",
-    "wikidata",
+    "wiki/dumps",
+    "wiki/revisions",
+    "wiki/wikitext",
+    "wiki/mentions",
+    "wiki/wikidata",
     "store",
     "engine",
-    "planning",
+    "platform/planning",
     "benchmarks",
     "models",
     "demo",
@@ -165,6 +167,16 @@ def test_the_jobs_of_the_architecture_are_those_of_dagster(home_folder):
     made = build_definitions(load_home())
     names = [one.name for one in (*made.jobs, *made.sensors, *made.schedules)]
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == names
+
+
+# At most half the doors that led there when tempkb's commands still ran inside Dagster.
+@pytest.mark.parametrize(("number", "most"), [(1, 34), (2, 31), (3, 14)])
+def test_the_doors_of_a_walk_are_there(number, most):
+    walk = (ROOT / "docs/architecture.md").read_text("utf-8").split("## Three walks")[1].split("### ")[number]
+    doors = re.findall(r"^\d+\. `([\w/]+)\.py:([\w.]+)`", walk, re.MULTILINE)
+    assert 10 < len(doors) == len(re.findall(r"^\d+\.", walk, re.MULTILINE)) <= most
+    for module, name in doors:
+        operator.attrgetter(name)(import_module(f"tempkb.{module.replace('/', '.')}"))
 
 
 def test_the_decisions_are_short_and_their_index_names_every_section():
