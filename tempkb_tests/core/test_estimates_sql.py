@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from tempkb.core import estimates_sql as clustered_sql
-from tempkb.core import statistics
+from tempkb.core import estimates_sql, statistics
 from tempkb.core.estimates_sql import DIFFERENCE, EXP, FRACTION, LOG_PROB, MEAN, PPL, SHARE, Measure, estimates
 
 GROUPS = ("model", "part")
@@ -23,7 +22,7 @@ def source(form, sums=BY_ITEM):
 
 def test_the_quantile_of_t_is_that_of_scipy():
     numbers = "(SELECT unnest(range(10, 5000) || [10000, 1000000, 1000000000]) AS n)"
-    found = duckdb.sql(f"SELECT n - 1, {clustered_sql.t_975('n')} FROM {numbers}").fetchnumpy()
+    found = duckdb.sql(f"SELECT n - 1, {estimates_sql.t_975('n')} FROM {numbers}").fetchnumpy()
     freedom, quantile = (np.asarray(column) for column in found.values())
     assert np.abs(quantile / t.ppf(0.975, freedom) - 1).max() < 1e-12
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tempkb.core.errors import SourceError
-from tempkb.engine.items import Meter
 from tempkb.engine.local import map_items
+from tempkb.engine.progress import Meter
 
 
 def work(item, folder, report):

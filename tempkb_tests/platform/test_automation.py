@@ -17,7 +17,7 @@ from tempkb.core.windows import Granularity, windows_until
 from tempkb.engine.tasks import works_on
 from tempkb.platform.assets import CHAINED
 from tempkb.store.tables import Family
-from tempkb.wiki.dumps import download as fetching
+from tempkb.wiki.dumps import download
 from tempkb.wiki.dumps.http import Manners
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.wiki.dumps.server import serving
@@ -330,7 +330,7 @@ def test_a_mirror_that_is_down_is_named_and_what_is_here_goes_on(arrived, monkey
     with serving() as server:
         root = server.root
     configure(**SERVED, mirror=root)
-    monkeypatch.setattr(fetching, "HURRIED", Manners(tries=1))
+    monkeypatch.setattr(download, "HURRIED", Manners(tries=1))
     assert sorted(asked(tick(automation, instance, open_store()))) == [
         ("register_dump", DUMP),
         ("register_dump", WIKIDATA),

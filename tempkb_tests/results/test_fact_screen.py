@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from tempkb.commands.screens import answers as facts
+from tempkb.commands.screens import answers
 from tempkb.core.errors import SettingsError
 from tempkb.results.facts import Fact, FactScore
 
@@ -22,11 +22,11 @@ def shown(monkeypatch, capsys):
 
     def show(scores, picture=None):
         fact = Fact("r", "Ada", "P54", "Ada plays for _X_.", SPELLS, scores)
-        monkeypatch.setattr(facts, "open_store", lambda: None)
-        monkeypatch.setattr(facts, "read_fact", lambda *_: fact)
+        monkeypatch.setattr(answers, "open_store", lambda: None)
+        monkeypatch.setattr(answers, "read_fact", lambda *_: fact)
         refused = None
         try:
-            facts.print_fact("Ada", "P54", (), picture)
+            answers.print_fact("Ada", "P54", (), picture)
         except SettingsError as error:
             refused = str(error)
         return capsys.readouterr().out, refused

@@ -37,7 +37,7 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEAS
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.core.errors import DesignError
 from tempkb.core.filtering import Chain, LeftOut
-from tempkb.engine.items import Meter
+from tempkb.engine.progress import Meter
 from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import identifier
 from tempkb.wiki.wikidata.scope import language_of_wiki

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tempkb.benchmarks import designs
-from tempkb.benchmarks import register as releases
+from tempkb.benchmarks import designs, register
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.ecbd.spans import Limits
 from tempkb.core.errors import DesignError
@@ -186,6 +185,6 @@ def make_design(
     return Design.of(PRESETS, preset, changes, **given)
 
 
-Release = releases.Release[Design]
+Release = register.Release[Design]
 
-read_entry = releases.reader(Design)
+read_entry = register.reader(Design)

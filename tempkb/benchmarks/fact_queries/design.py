@@ -10,8 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from tempkb.benchmarks import designs
-from tempkb.benchmarks import register as releases
+from tempkb.benchmarks import designs, register
 from tempkb.benchmarks.fact_queries.prompts import Template, number_templates, read_templates, template_set
 from tempkb.core.errors import DesignError
 from tempkb.core.options import AtLeastOne, Share, listed, option
@@ -213,6 +212,6 @@ def _templates(name: str) -> tuple[Template, ...]:
     return read_templates(Path(name)) if name.endswith(".csv") else template_set(name)
 
 
-Release = releases.Release[Design]
+Release = register.Release[Design]
 
-read_entry = releases.reader(Design)
+read_entry = register.reader(Design)

@@ -11,7 +11,7 @@ from tempkb.core.failures import call_hook, in_words
 from tempkb.core.locks import LockTimeoutError
 from tempkb.core.settings import at_home
 from tempkb.core.wording import shortened
-from tempkb.engine import items as progress
+from tempkb.engine import progress
 from tempkb.engine.tasks import Done, Order, Task, bad_in_words
 from tempkb.platform.api import open_store
 from tempkb.platform.rooms import steps, tasks

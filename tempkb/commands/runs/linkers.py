@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tempkb.benchmarks.register import entry_of, read_entry, releases_of
-from tempkb.benchmarks.tempel import design as releases
+from tempkb.benchmarks.tempel import design
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.commands.runs.jobs import Summary, past_damage, run_each
 from tempkb.core.errors import SettingsError
@@ -36,7 +36,7 @@ def train(
         SettingsError: there is no such release or snapshot, a word is not allowed, or one name is for several.
     """
     store = open_store()
-    snapshots = [str(cut) for cut in releases.read_entry(read_entry(store.home, TEMPEL.name, release)).cuts]
+    snapshots = [str(cut) for cut in design.read_entry(read_entry(store.home, TEMPEL.name, release)).cuts]
     if odd := [cut for cut in cuts if cut not in snapshots]:
         raise SettingsError(
             f"--cut {odd[0]}: the release {release} has no such snapshot; expected one of {', '.join(snapshots)}"

@@ -8,7 +8,7 @@ from typing import Any
 from tempkb.commands.screens.console import say, show
 from tempkb.commands.screens.failure import speak_utf8, tell
 from tempkb.core.wording import counted, rounded
-from tempkb.engine.items import on_terminal
+from tempkb.engine.progress import on_terminal
 from tempkb.models.linking.answering import Answer, Links, link_text
 from tempkb.models.linking.indexing import write_index
 from tempkb.models.linking.nil import Nil

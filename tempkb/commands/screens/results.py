@@ -13,7 +13,7 @@ from tempkb.commands.screens.remarks import remarks
 from tempkb.core.errors import SettingsError
 from tempkb.core.statistics import Estimate
 from tempkb.core.wording import counted, percent, rounded
-from tempkb.engine.items import Meter, on_terminal
+from tempkb.engine.progress import Meter, on_terminal
 from tempkb.models.known import known_models, until_in_words
 from tempkb.platform.api import open_store
 from tempkb.results.answering import Question, answering_of

@@ -25,7 +25,7 @@ from tempkb.core.files import LinkError
 from tempkb.core.record import copy_fault
 from tempkb.core.windows import parse_day, stretches, window_of_key
 from tempkb.core.wording import counted
-from tempkb.engine import items as progress
+from tempkb.engine import progress
 from tempkb.models.again import command_for, odd_said
 from tempkb.models.known import known_models
 from tempkb.models.linking.checking import faults_of_linkers

@@ -21,8 +21,9 @@ from tempkb.core.wording import counted
 from tempkb.demo.models.corpus import Corpus, read_corpora
 from tempkb.demo.models.lessons import Lesson
 from tempkb.demo.models.recipe import RECIPES, Asked, DemoModel, Recipe
-from tempkb.engine.items import Meter, Report, on_terminal
+from tempkb.engine.items import Report
 from tempkb.engine.local import map_items
+from tempkb.engine.progress import Meter, on_terminal
 from tempkb.models.known import known_models
 from tempkb.models.tables import READY
 from tempkb.store.store import Store

@@ -25,7 +25,8 @@ from tempkb.core.errors import ContractError, ModelError
 from tempkb.core.files import open_parquet, parquet_writer, remove_tree, sync
 from tempkb.core.wording import counted
 from tempkb.engine.choose import map_items
-from tempkb.engine.items import Meter, Report
+from tempkb.engine.items import Report
+from tempkb.engine.progress import Meter
 from tempkb.models.devices import usable_device
 from tempkb.models.linking.candidates import (
     Candidates,

@@ -26,7 +26,7 @@ import pyarrow as pa
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import open_parquet, parquet_writer, real_folders
-from tempkb.engine.items import Meter
+from tempkb.engine.progress import Meter
 from tempkb.engine.steps import Log
 from tempkb.models.devices import usable_device
 from tempkb.models.known import known_model

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from tempkb.core.errors import SettingsError, SourceError
 from tempkb.core.settings import Home, load_home
 from tempkb.core.windows import Window
-from tempkb.engine import items as progress
+from tempkb.engine import progress
 from tempkb.platform.api import open_store
 from tempkb.platform.planning.built import (
     is_registered,

@@ -27,7 +27,7 @@ from tempkb.core.errors import MissingDumpError, SettingsError, SourceError
 from tempkb.core.files import NO_ROOM, own
 from tempkb.core.locks import LockTimeoutError, Patience, locked
 from tempkb.core.settings import Home
-from tempkb.engine.items import Meter
+from tempkb.engine.progress import Meter
 from tempkb.wiki.dumps.catalogue import Dump, find_dumps
 from tempkb.wiki.dumps.http import CONNECTIONS, HURRIED, Brake, HttpMirror, Manners, TroubleError, stated_length
 from tempkb.wiki.dumps.offers import END, WIKIDATA, FolderMirror, Offer, OfferedFile, below, offers_of, wiki_and_day

@@ -22,7 +22,7 @@ from tempkb.core.files import open_parquet, parquet_writer
 from tempkb.core.filtering import LeftOut
 from tempkb.core.titles import Site
 from tempkb.engine.choose import map_items
-from tempkb.engine.items import Meter
+from tempkb.engine.progress import Meter
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import Table

@@ -16,7 +16,8 @@ import pyarrow as pa
 from tempkb.core.errors import ContractError, SourceError
 from tempkb.core.windows import Window, epoch_seconds
 from tempkb.engine.choose import map_items
-from tempkb.engine.items import Meter, Noting, Outcome
+from tempkb.engine.items import Noting, Outcome
+from tempkb.engine.progress import Meter
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import RESUMABLE
 from tempkb.store.merge import SortedRun, merge_sorted

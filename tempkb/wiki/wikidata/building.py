@@ -12,7 +12,7 @@ from tempkb.core.errors import SettingsError, SourceError
 from tempkb.core.filtering import LeftOut
 from tempkb.core.settings import Home
 from tempkb.core.titles import Site
-from tempkb.engine.items import Meter
+from tempkb.engine.progress import Meter
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to
 from tempkb.store.store import Store

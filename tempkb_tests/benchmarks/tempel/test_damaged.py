@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-from tempkb.benchmarks import methods as building
+from tempkb.benchmarks import methods
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import _write, entry_of, entry_path, is_built, require_whole
@@ -77,7 +77,7 @@ def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(release
     listed = {**entry.versions, ("tempel_mentions", f"r.{CUTS[0]}"): "0123456789abcdef"}
     _write(store.home, replace(entry, versions=listed))
     flip(file_of(store, "tempel_plans", f"r.{CUTS[1]}"))
-    with mock.patch.object(building, "require") as require:
+    with mock.patch.object(methods, "require") as require:
         summary = build(TEMPEL, release)
     assert summary.failures == []
     damaged, told = summary.notes

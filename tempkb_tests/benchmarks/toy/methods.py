@@ -84,7 +84,7 @@ def build_prompts(work):
 
 def files(store, release, out, options):
     titles = store.read(TOY_TITLES.name, release=release.name)["title"].to_pylist()
-    out.write_json_lines("core.titles.jsonl", ({"title": title} for title in titles))
+    out.write_json_lines("titles.jsonl", ({"title": title} for title in titles))
 
 
 def card(store, release, options):

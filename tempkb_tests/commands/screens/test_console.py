@@ -7,7 +7,7 @@ import pytest
 
 from tempkb.commands.screens import console
 from tempkb.commands.screens.console import exact, grid, print_sheet, record, show
-from tempkb.engine.items import Meter
+from tempkb.engine.progress import Meter
 from tempkb.store.listings import Listing, Sheet, named
 from tempkb.store.quoting import visible
 

@@ -8,7 +8,7 @@ import torch
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.generations.kind import KINDS
-from tempkb.models.scores import running as shards
+from tempkb.models.scores import running
 from tempkb.models.scores.running import ask_model
 from tempkb.platform.api import open_store
 from tempkb.store.store import Store
@@ -16,9 +16,9 @@ from tempkb.store.store import Store
 SHARDS = {"score": 4, "generate": 1}
 # Which call the process does not survive: the owner, its method, the number of the call, and whether it is done first.
 DEATHS = {
-    "behind the plan": (shards.Shards, "plan", 1, True),
-    "first": (shards.Shards, "finish", 1, False),
-    "middle": (shards.Shards, "finish", 3, True),
+    "behind the plan": (running.Shards, "plan", 1, True),
+    "first": (running.Shards, "finish", 1, False),
+    "middle": (running.Shards, "finish", 3, True),
     "before adding": (Store, "add", 1, False),
     "behind adding": (Store, "add", 1, True),
     "last": (Store, "add", 2, True),

@@ -132,8 +132,8 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from tempkb.commands import cli
-from tempkb.models import making
-from tempkb.models.scores import shards
+from tempkb.models import adding
+from tempkb.models.scores import running
 folder = Path(sys.argv[1])
 def waiting(honest):
     def work(*arguments):
@@ -142,8 +142,8 @@ def waiting(honest):
             time.sleep(0.05)
         return honest(*arguments)
     return work
-making.add_model = waiting(making.add_model)
-shards.Shards.plan = waiting(shards.Shards.plan)
+adding.add_model = waiting(adding.add_model)
+running.Shards.plan = waiting(running.Shards.plan)
 sys.argv[1:2] = []
 cli.run()
 """

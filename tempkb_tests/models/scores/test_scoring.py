@@ -11,8 +11,7 @@ from tempkb.core.locks import LockTimeoutError
 from tempkb.core.prompts import Prompt
 from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of as model_request
-from tempkb.models.scores import making as showing
-from tempkb.models.scores import running
+from tempkb.models.scores import making, running
 from tempkb.models.scores import running as shards
 from tempkb.models.scores.kinds import SCORES
 from tempkb.models.scores.running import ask_model
@@ -87,7 +86,7 @@ def test_a_run_shows_the_releases_with_new_scores_or_else_the_newest_and_counts_
     name = add(store, "t5")
 
     def shown(**words):
-        sources, n_others = showing.to_show(
+        sources, n_others = making.to_show(
             store, ask_model(SCORES, store, BENCHMARKS, name, SCORES.request.of(words), quiet)
         )
         return [source.release for _, source in sources], n_others
@@ -100,7 +99,7 @@ def test_a_run_shows_the_releases_with_new_scores_or_else_the_newest_and_counts_
     fewer = release(store, windows="2019-01-01..2019-10-01").name
     assert shown() == ([fewer], 2)
     # Dated prompts are new in each of them.
-    monkeypatch.setattr(showing, "_N_SHOWN", 2)
+    monkeypatch.setattr(making, "_N_SHOWN", 2)
     assert shown(variants="dated") == ([fewer, yearly], 1)
 
 

@@ -14,8 +14,7 @@ import pytest
 
 from tempkb.core.errors import SettingsError, SourceError
 from tempkb.wiki.dumps import download as download_module
-from tempkb.wiki.dumps import download as transfer_module
-from tempkb.wiki.dumps import http as connections
+from tempkb.wiki.dumps import http as http_module
 from tempkb.wiki.dumps.catalogue import find_dumps
 from tempkb.wiki.dumps.download import Download, Transfer
 from tempkb.wiki.dumps.http import Brake, HttpMirror, Manners
@@ -134,8 +133,8 @@ def test_a_server_that_never_gives_more_is_given_up(mirror, server, dump, tmp_pa
 
 
 def test_headers_have_thirty_seconds_where_a_read_has_more(server, dump, monkeypatch):
-    assert connections._HEADERS == 30
-    monkeypatch.setattr(connections, "_HEADERS", 0.25)
+    assert http_module._HEADERS == 30
+    monkeypatch.setattr(http_module, "_HEADERS", 0.25)
     server.faults[dump] = [faults.drip_headers]
     mirror = HttpMirror(server.root, "me@example.org", manners=Manners(tries=1, timeout=60.0))
     with pytest.raises(SourceError, match=r"no answer \(its headers did not arrive within 0\.25 s\), 1 times"):
@@ -150,9 +149,9 @@ def test_headers_have_thirty_seconds_where_a_read_has_more(server, dump, monkeyp
     ],
 )
 def test_a_file_without_a_size_ends_at_the_limit(free, most, said, mirror, server, dump, tmp_path, monkeypatch):
-    assert transfer_module._MOST == 10**12
-    monkeypatch.setattr(transfer_module, "_MOST", most)
-    monkeypatch.setattr(transfer_module.shutil, "disk_usage", lambda _path: SimpleNamespace(free=free))
+    assert download_module._MOST == 10**12
+    monkeypatch.setattr(download_module, "_MOST", most)
+    monkeypatch.setattr(download_module.shutil, "disk_usage", lambda _path: SimpleNamespace(free=free))
     server.faults[dump] = [faults.longer_than_told]
     file, draft = OfferedFile(dump, "history"), tmp_path / "file.part"
     with pytest.raises(SourceError, match=f"more than {said}; nothing is kept"):

@@ -14,8 +14,7 @@ from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
 from tempkb.wiki.dumps.catalogue import name_dump
 from tempkb.wiki.dumps.pages import read_site, write_namespaces
-from tempkb.wiki.mentions import reading as cleaning
-from tempkb.wiki.mentions import steps
+from tempkb.wiki.mentions import reading, steps
 from tempkb.wiki.mentions.steps import look
 from tempkb.wiki.mentions.tables import INVERTED_INDEX, PAGE_LINKS, PAGE_TEXTS
 from tempkb.wiki.revisions.tables import PAGE_WIKITEXTS
@@ -216,7 +215,7 @@ def test_two_who_clean_the_same_quarter_at_once_count_what_one_counts(home_folde
 
     alone = with_a_later_revision(tmp_path / "alone")
     clean(alone)
-    store, real, others = with_a_later_revision(tmp_path / "both"), cleaning.map_items, []
+    store, real, others = with_a_later_revision(tmp_path / "both"), reading.map_items, []
 
     def joined(*arguments):
         if not others:
@@ -225,7 +224,7 @@ def test_two_who_clean_the_same_quarter_at_once_count_what_one_counts(home_folde
             others[0].join(1.0)
         yield from real(*arguments)
 
-    monkeypatch.setattr(cleaning, "map_items", joined)
+    monkeypatch.setattr(reading, "map_items", joined)
     clean(store)
     others[0].join(60)
     assert excluded(store) == excluded(alone) == [("template: odd", 2)]

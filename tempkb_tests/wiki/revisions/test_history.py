@@ -6,7 +6,6 @@ import pytest
 
 from tempkb.core.titles import Site, Title
 from tempkb.wiki.dumps.elements import Revision, TextState
-from tempkb.wiki.revisions import history as texts
 from tempkb.wiki.revisions.history import (
     ABSENT,
     SUPPRESSED,
@@ -78,7 +77,7 @@ def test_a_page_that_was_never_in_the_main_namespace_was_never_an_article(tmp_pa
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     """A store that spills after every kilobyte."""
-    monkeypatch.setattr(texts, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr("tempkb.wiki.revisions.history.BLOCK_BYTES", 1000)
     return TextStore(tmp_path)
 
 

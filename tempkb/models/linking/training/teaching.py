@@ -22,7 +22,7 @@ from typing import Any
 from tempkb.benchmarks.card import texts_beside
 from tempkb.core.errors import ModelError
 from tempkb.core.files import remove_tree
-from tempkb.engine.items import Meter, on_terminal
+from tempkb.engine.progress import Meter, on_terminal
 from tempkb.models.linking.training.lessons import CHECKPOINT, Course, Lesson
 
 _school: "_School | None" = None
