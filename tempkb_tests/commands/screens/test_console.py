@@ -95,7 +95,7 @@ def test_a_terminal_of_ascii_gets_escapes_and_lines_it_has(monkeypatch):
 
 def test_a_bar_of_progress_shows_names_of_files_as_they_are(monkeypatch):
     stream = io.StringIO()
-    monkeypatch.setattr("tempkb.engine.items._terminal", stream)
+    monkeypatch.setattr("tempkb.engine.progress._terminal", stream)
     with Meter("reading [bold]x[/bold] :smile: \x1b[2J.bz2", 100.0, print) as meter:
         meter.at(50.0)
         meter._bar.refresh()
