@@ -171,7 +171,6 @@ def pytest_collection_finish():
 # What takes longest, longest first, but for two that need no home: they are at work while the first makes the demo's.
 _LONG = (
     "tempkb_tests/platform/test_platform.py",
-    "tempkb_tests/test_wheel.py",
     "tempkb_tests/models/linking/test_teaching.py",
     "tempkb_tests/soak/test_kills.py",
     "tempkb_tests/test_damage.py",
