@@ -13,7 +13,7 @@ import tempkb
 from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
 from tempkb.commands.models import model
-from tempkb.commands.results import answers, knows, late, linking, results
+from tempkb.commands.results import answers, knows, late, linking, paper, results
 from tempkb.commands.scores import generate, score, scores
 from tempkb.commands.screens.failure import end, leave, prepare_streams
 from tempkb.platform.planning.declaration import Request
@@ -431,7 +431,7 @@ def release() -> None:
     """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
 
 
-for _command in (model, score, generate, scores, linker, link, index, linking, knows, answers, late, results):
+for _command in (model, score, generate, scores, linker, link, index, linking, knows, answers, late, paper, results):
     main.add_command(_command)
 
 

@@ -180,6 +180,44 @@ def linking(
 
 
 @click.command()
+@click.argument("paper", default="")
+@click.argument("item", default="")
+@options(KnowledgeRequest, "releases", "models")
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all figures, with intervals, to a CSV file.")
+@click.option("--latex", "latex_file", type=_FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
+@click.option("--picture", type=_FILE, metavar="FILE", help="Draw it to a PNG file.")
+def paper(
+    paper: str,
+    item: str,
+    csv_file: Path | None,
+    latex_file: Path | None,
+    picture: Path | None,
+    **asked: Any,
+) -> None:
+    """Show a table or figure of the benchmarks' papers, from this home's data.
+
+    Without an ITEM all are listed, with what this home lacks for them. The papers are tempel,
+    ecbd, templama and dynamic-templama. tempkb docs papers has a line for each item: what it
+    shows, what it is made from, and how it differs from what is printed.
+
+    \b
+    Examples:
+      tempkb paper
+      tempkb paper ecbd
+      tempkb paper ecbd table-5 --csv table-5.csv --latex table-5.tex
+      tempkb paper tempel figure-5 --release demo --picture figure-5.png
+    """
+    from tempkb.commands.screens.papers import print_item, print_items
+
+    if item:
+        print_item(paper, item, asked["releases"], asked["models"], csv_file, latex_file, picture)
+        return
+    if odd := _given_beside("paper", "item"):
+        raise click.UsageError(f"{', '.join(odd)}: name an item, such as tempkb paper {paper or 'ecbd'} table-5")
+    print_items(paper)
+
+
+@click.command()
 def results() -> None:
     """Compute the tables of results from the scores that are there.
 

@@ -1,0 +1,244 @@
+"""The tables and figures of the papers: their declarations, their rows, and what a home lacks for them.
+
+An item is data: `NAME.toml` has those of one paper, and `[lacks.NAME]` what cells may lack, with what to type. Reading
+them imports neither DuckDB nor Arrow, so that the list of all items comes fast.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from tempkb.core.errors import SettingsError
+from tempkb.core.wording import percent, rounded
+from tempkb.store.listings import BETTER, WORSE, Across, Form, Listing, Marked
+from tempkb.store.store import Store
+
+PAPERS = {
+    "tempel": "TempEL (Zaporojets et al. 2022)",
+    "ecbd": "ECBD (Onoe et al. 2022)",
+    "templama": "TempLAMA (Dhingra et al. 2022)",
+    "dynamic-templama": "DynamicTempLAMA (Margatina et al. 2023)",
+}
+Row = Mapping[str, Any]
+Kind = Literal["data", "drawing", "text", "training", "elsewhere"]
+"""What an item is made of: the home's data, nothing (a drawing), a page of the docs, models that are trained on dated
+text, or data that cannot be had."""
+
+
+class Lack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a home may lack for an item.
+
+    Attributes:
+        query: SQL that gives a row if it is there; cheap, over base tables.
+        needs: tables that it reads.
+        say: what it is, with the command that makes it.
+    """
+
+    query: str
+    needs: tuple[str, ...]
+    say: str
+
+
+class Drawing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How rows are drawn: `pictures` tells what each kind of picture shows.
+
+    Attributes:
+        x, y: columns of the axes.
+        series: columns whose values together name a line or a group of bars.
+        panels: likewise of the panels, beside release.
+        log: whether the axis of y is logarithmic.
+    """
+
+    kind: Literal["lines", "bars", "violin", "density"]
+    x: str
+    y: str = "value"
+    series: tuple[str, ...] = ()
+    panels: tuple[str, ...] = ()
+    log: bool = False
+
+
+class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table or figure of a paper, or one of ours beside them.
+
+    Attributes:
+        shows: what it shows, in our words.
+        query: SQL of its rows. They have `value` (perhaps null, with a `reason`), `low`, `high`, `n_items` and
+            `n_clusters`, and before these the columns that say of what; first `release`, if releases differ.
+        rows: in place of it, a function of a store: module and name with a colon between.
+        needs: tables and views that the query reads.
+        lines: columns at the left of each line of the table.
+        across: the column whose values are columns of the table; empty if the lines are all.
+        form: of the values.
+        delta: column of the difference that stands behind a value in brackets.
+        shade: column of a difference that colours a value.
+        by: columns, beside release, each of whose values has a table of its own.
+        lacks: names of what may be lacking.
+        picture: how the rows are drawn, or a function of a store and rows that gives a figure.
+        differs: how ours differs from what is printed, and why.
+        imported: whether imported scores alone suffice.
+        see: the page or file that answers an item of the kind text.
+        asset: the table under which the UI shows it.
+        each: several items in one: by name, words for {names} in `shows` and `query`.
+    """
+
+    shows: str
+    kind: Kind = "data"
+    query: str = ""
+    rows: str = ""
+    needs: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    across: str = ""
+    form: Literal["number", "percent", "count", "text"] = "number"
+    delta: str = ""
+    shade: str = ""
+    by: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    picture: Drawing | str | None = None
+    differs: str = ""
+    imported: bool = False
+    see: str = ""
+    asset: str = ""
+    each: Mapping[str, Mapping[str, str | int]] = {}
+
+
+class Paper(msgspec.Struct, frozen=True):
+    """A paper's items by name, such as table-5, in the order of the paper, and what they may lack."""
+
+    name: str
+    title: str
+    items: Mapping[str, Item]
+    lacks: Mapping[str, Lack]
+
+
+@cache
+def papers() -> Mapping[str, Paper]:
+    """Return all papers by name."""
+    return {name: _paper(name, title) for name, title in PAPERS.items()}
+
+
+def _paper(name: str, title: str) -> Paper:
+    declared = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+    lacks = msgspec.convert(declared.pop("lacks", {}), dict[str, Lack])
+    items = dict(_each(msgspec.convert(declared, dict[str, Item])))
+    return Paper(name, title, dict(sorted(items.items(), key=lambda one: _place(one[0]))), lacks)
+
+
+def _each(items: Mapping[str, Item]) -> Iterator[tuple[str, Item]]:
+    for name, item in items.items():
+        yield from ((own, _filled(item, words)) for own, words in item.each.items()) if item.each else [(name, item)]
+
+
+def _filled(item: Item, words: Mapping[str, str | int]) -> Item:
+    texts = {"shows": item.shows, "query": item.query}
+    for word, value in words.items():
+        texts = {name: text.replace(f"{{{word}}}", str(value)) for name, text in texts.items()}
+    return msgspec.structs.replace(item, **texts, each={})
+
+
+def _place(name: str) -> tuple[int, int, str]:
+    """Tables in their order, then figures, then what has no number in the paper."""
+    kind, _, number = name.partition("-")
+    kinds = ("table", "figure")
+    return (kinds.index(kind), int(number), "") if kind in kinds and number.isdigit() else (len(kinds), 0, name)
+
+
+def find(paper: str, name: str) -> Item:
+    """Return an item.
+
+    Raises:
+        SettingsError: there is no such paper or item; it names the nearest.
+    """
+    known = papers()
+    if paper not in known:
+        raise SettingsError(f"paper {paper!r}: no such paper; expected one of {', '.join(known)}")
+    items = known[paper].items
+    if name not in items:
+        near = get_close_matches(name, items, 3, 0.5) or list(items)[:3]
+        raise SettingsError(f"{paper} {name}: no such item; {', '.join(near)} are; all: tempkb paper {paper}")
+    return items[name]
+
+
+def rows_of(store: Store, item: Item, releases: Sequence[str] = (), models: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows of an item, by default of all releases and models."""
+    wanted = {"release": releases, "model": models, "linker": models}
+    if item.rows:
+        module, _, name = item.rows.partition(":")
+        rows: list[dict[str, Any]] = getattr(import_module(module), name)(store)
+    else:
+        rows = store.ask(item.query, *item.needs)
+    return [row for row in rows if all(row[one] in names for one, names in wanted.items() if names and one in row)]
+
+
+def lacking(store: Store, paper: Paper, item: Item) -> list[str]:
+    """Return what a home lacks of what an item may be made of, each with what to type."""
+    absent = [paper.lacks[name] for name in item.lacks]
+    return [one.say for one in absent if not _is_there(store, one)]
+
+
+def _is_there(store: Store, lack: Lack) -> bool:
+    return all(store.lake.keys(name) for name in lack.needs) and bool(store.ask(lack.query, *lack.needs))
+
+
+def unbuilt(store: Store, item: Item) -> list[str]:
+    """Return the tables of an item of which nothing is built."""
+    return [name for name in dict.fromkeys(_below(store, item.needs)) if not store.lake.keys(name)]
+
+
+def _below(store: Store, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        view = store.views.get(name)
+        yield from _below(store, view.needs) if view else (name,)
+
+
+def listings(paper: Paper, name: str, rows: Sequence[Row]) -> Iterator[tuple[Listing, list[Row]]]:
+    """Yield the tables of an item, one for each release and value of `by`, with their rows."""
+    item = paper.items[name]
+    apart = [one for one in ("release", *item.by) if rows and one in rows[0]]
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[one] for one in apart), []).append(row)
+    title = f"{paper.title.partition(' (')[0]}, {in_words(name)}: {item.shows}"
+    for key, own in groups.items():
+        of = ", ".join(f"{one.replace('_', ' ')} {value}" for one, value in zip(apart, key, strict=True))
+        yield Listing(_columns(item, own), f"{title} ({of})" if of else title), own
+
+
+def in_words(name: str) -> str:
+    """Return an item's name as a paper prints it.
+
+    >>> in_words("table-5")
+    'Table 5'
+    """
+    return name.replace("-", " ").capitalize()
+
+
+def _columns(item: Item, rows: Sequence[Row]) -> Mapping[str, Form | Across]:
+    lines: dict[str, Form | Across] = {name.replace("_", " "): name for name in item.lines}
+    if not item.across:
+        return lines
+    heads = {row[item.across]: "all" if row[item.across] is None else str(row[item.across]) for row in rows}
+    return lines | {item.across: Across(item.across, lambda row: _cell(item, row), heads)}
+
+
+_FORMS: Mapping[str, Callable[..., str]] = {
+    "number": partial(rounded, digits=2),
+    "percent": partial(percent, digits=1),
+    "count": lambda value, sign="": f"{value:{sign},.0f}",
+    "text": str,
+}
+
+
+def _cell(item: Item, row: Row) -> Marked:
+    if row["value"] is None:
+        return Marked("")
+    text = _FORMS[item.form](row["value"])
+    if item.delta and row[item.delta] is not None:
+        text += f" ({_FORMS[item.form](row[item.delta], sign='+')})"
+    shade = row[item.shade] if item.shade else None
+    return Marked(text, (BETTER if shade > 0 else WORSE) if shade else "", shade or 0.0)
