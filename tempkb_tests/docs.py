@@ -19,6 +19,7 @@ from tempkb.core.record import IDENTITY, OF_WIKIDATA
 from tempkb.core.settings import Settings, load_home
 from tempkb.engine.room import Room
 from tempkb.platform.rooms import ROOMS, TABLES
+from tempkb.results.papers.items import papers
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +38,7 @@ def documents() -> dict[Path, str]:
     blocks = {
         "tables.md": {"tables": tables},
         "settings.md": {"settings": settings},
+        "papers.md": {"papers": of_papers},
         "releases.md": {"options": options, "parts": parts},
         "architecture.md": {"rooms": rooms, "tables": graph, "jobs": jobs},
     }
@@ -71,6 +73,22 @@ def settings() -> str:
             "",
         ]
     )
+
+
+def of_papers() -> str:
+    """For each paper a table of its tables and figures: what they show, what makes them, and how ours differ."""
+    lines = []
+    for paper in papers().values():
+        lines += [f"## {paper.title}", "", f"`tempkb paper {paper.name} ITEM`", ""]
+        lines += ["| item | shows | made from | beside the paper |", "|---|---|---|---|"]
+        for name, item in paper.items.items():
+            # What computes rows in place of a query is named by its function.
+            places = [*(f"`{need}`" for need in item.needs), *([f"`{item.rows}`"] if item.rows else [])]
+            made = {"data": ", ".join(places), "text": item.see}.get(item.kind, f"**{item.kind}**")
+            marked = f"{made} (**scores**)" if item.imported else made
+            lines.append(_row(f"`{name}`", item.shows, marked, item.differs))
+        lines.append("")
+    return "\n".join(lines)
 
 
 def options() -> str:

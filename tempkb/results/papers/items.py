@@ -4,6 +4,7 @@ An item is data: `NAME.toml` has those of one paper, and `[lacks.NAME]` what cel
 them imports neither DuckDB nor Arrow, so that the list of all items comes fast.
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -212,10 +213,10 @@ def listings(paper: Paper, name: str, rows: Sequence[Row]) -> Iterator[tuple[Lis
 def in_words(name: str) -> str:
     """Return an item's name as a paper prints it.
 
-    >>> in_words("table-5")
-    'Table 5'
+    >>> in_words("table-5"), in_words("section-6-3"), in_words("reliability-of-answers")
+    ('Table 5', 'Section 6.3', 'Reliability of answers')
     """
-    return name.replace("-", " ").capitalize()
+    return re.sub(r"(?<=\d)-(?=\d)", ".", name).replace("-", " ").capitalize()
 
 
 def _columns(item: Item, rows: Sequence[Row]) -> Mapping[str, Form | Across]:
