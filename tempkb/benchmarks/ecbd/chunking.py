@@ -49,7 +49,13 @@ class Chunker(Protocol):
         ...
 
 
-def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], None]) -> Chunker:
+def open_chunker(
+    choice: str,
+    model: str,
+    language: str,
+    warn: Callable[[str], None],
+    named_by: str = "--set spacy_model=NAME",
+) -> Chunker:
     """Return the chunker that a design names.
 
     Args:
@@ -57,6 +63,7 @@ def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], N
             language, the bundled chunker for English, and no chunker (random spans only) for other languages.
         model: name or folder of a spaCy pipeline.
         warn: receives a message if the bundled chunker is used, or none.
+        named_by: what is typed to name another pipeline.
 
     Raises:
         SettingsError: `spacy` was chosen and the model is missing, has no parser or is for another language, or
@@ -66,7 +73,7 @@ def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], N
         if language != "en":
             raise SettingsError(
                 f"noun_chunker: the bundled chunker reads English, and the wiki is in {language!r}; install a spaCy "
-                "pipeline of that language and name it: --set spacy_model=NAME"
+                f"pipeline of that language and name it: {named_by}"
             )
         return TextBlobChunker()
     try:
