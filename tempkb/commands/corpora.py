@@ -1,12 +1,12 @@
 """The commands of `tempkb corpus`. All else is imported when they run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from tempkb.commands.declared import YES, close, options, words_typed
-from tempkb.models.corpora.requests import CorpusRequest
+from tempkb.models.corpora.requests import CorpusRequest, require_fit
 
 
 @click.group()
@@ -26,7 +26,7 @@ def make(**asked: Any) -> None:
       tempkb corpus make
       tempkb corpus make --windows 2021-01-01..2023-01-01 --chunker none
     """
-    _run("home", words_typed(asked))
+    _run("home", (), words_typed(asked))
 
 
 @corpus.command()
@@ -45,7 +45,7 @@ def add(name: str, files: tuple[str, ...], **asked: Any) -> None:
       tempkb corpus add news news-2019.jsonl news-2020.jsonl
       tempkb corpus add letters letters.parquet --chunker none
     """
-    _run(name, {**words_typed(asked), "files": files})
+    _run(name, files, words_typed(asked))
 
 
 @corpus.command("list")
@@ -85,9 +85,11 @@ def rm(name: str, yes: bool) -> None:
     remove_what(corpus=name, force=False, ask=not yes)
 
 
-def _run(name: str, words: Mapping[str, Any]) -> None:
+def _run(name: str, files: Sequence[str], words: Mapping[str, Any]) -> None:
     from tempkb.commands.runs.jobs import past_damage, run_each
     from tempkb.commands.screens.corpora import print_corpora
     from tempkb.models.corpora.tables import DATED_TEXTS
 
-    close(past_damage(lambda: run_each([DATED_TEXTS], {name: words})), print_corpora, name)
+    require_fit(name, files)
+    wanted = {name: {**words, "files": files}}
+    close(past_damage(lambda: run_each([DATED_TEXTS], wanted)), print_corpora, name)

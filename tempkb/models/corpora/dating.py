@@ -162,7 +162,7 @@ def first_rows(versions: Sequence[Row], split: Splitter, left_out: Mapping[str, 
     kept = set[str]()
     for (one, place, text), day in zip(found, since, strict=True):
         if day < one["window_start"] or text in kept:
-            reason = AGAIN if text in kept else EARLIER
+            reason = EARLIER if day < one["window_start"] else AGAIN
             left_out[one["window_start"].isoformat()].add(reason, f"{text} (page {one['page_id']})")
             continue
         kept.add(text)

@@ -1,5 +1,6 @@
 """Reads texts of a user's own, a batch at a time: JSON lines or Parquet with the columns text and date."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from tempkb.core.errors import SettingsError
 from tempkb.core.files import open_parquet
+from tempkb.core.wording import shortened
 from tempkb.store.plain import plain_values
 
 OWN = pa.schema([("text", pa.string()), ("day", pa.date32())])
@@ -18,6 +20,7 @@ _BATCH_CHARS, _BATCH_TEXTS = 16_000_000, 100_000
 _MOST_CHARS = 1_000_000
 _MOST_BYTES = 1 << 24  # of a line
 _PARQUET = b"PAR1"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?P<time>[T ].+)?")
 _SHOWN = 60  # characters of what was found
 _EXPECTED = {
     "text": f"a text of 1 to {_MOST_CHARS:,} characters",
@@ -96,21 +99,21 @@ def _text(place: str, text: Any) -> str:
     return text
 
 
-def _day(place: str, day: Any, today: date) -> date:
+def _day(place: str, given: Any, today: date) -> date:
     """The day of what a file has: a day, an instant, or either as text."""
+    written = _DATE.fullmatch(given) if isinstance(given, str) else None
     try:
-        found = datetime.fromisoformat(day) if isinstance(day, str) and len(day) > len("2021-01-31") else day
-        if isinstance(found, datetime):
-            found = (found.astimezone(UTC) if found.tzinfo else found).date()
-        found = date.fromisoformat(found) if isinstance(found, str) and found[4:5] == "-" else found
+        day = (datetime if written["time"] else date).fromisoformat(given) if written else given
+        day = day.astimezone(UTC) if isinstance(day, datetime) and day.tzinfo else day
+        day = day.date() if isinstance(day, datetime) else day
     except (ValueError, OverflowError):
-        found = None
-    if not isinstance(found, date) or found > today:
-        raise _odd(place, "date", day)
-    return found
+        day = None
+    if not isinstance(day, date) or day > today:
+        raise _odd(place, "date", given)
+    return day
 
 
-def _odd(place: str, name: str, found: Any) -> SettingsError:
-    said = f"{len(found):,} characters" if isinstance(found, str) and len(found) > _MOST_CHARS else repr(found)
-    shown = "no " + name if found is None else said if len(said) <= _SHOWN else f"{said[:_SHOWN]}..."
-    return SettingsError(f"{place}: found {name} {shown}; expected {_EXPECTED[name]}. Nothing was read")
+def _odd(place: str, name: str, given: Any) -> SettingsError:
+    said = f"{len(given):,} characters" if isinstance(given, str) and len(given) > _MOST_CHARS else repr(given)
+    found = f"no {name}" if given is None else f"{name} {shortened(said, _SHOWN)}"
+    return SettingsError(f"{place}: found {found}; expected {_EXPECTED[name]}. Nothing was read")

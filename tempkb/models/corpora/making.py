@@ -1,6 +1,5 @@
 """Makes dated texts: of the wiki all windows that are due in one pass over its pages, of a user's own from files."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -19,17 +18,15 @@ from tempkb.core.errors import ContractError, SettingsError
 from tempkb.core.files import parquet_writer, sum_of
 from tempkb.core.filtering import LeftOut
 from tempkb.core.options import options_of
-from tempkb.core.wording import counted
 from tempkb.engine.choose import map_items
 from tempkb.engine.progress import Meter
 from tempkb.engine.steps import Log, bring
 from tempkb.engine.tasks import Done, Order
 from tempkb.models.corpora.dating import AGAIN, MEMORY, Dated, Pages, Phrases, Texts, date_pages, date_texts
 from tempkb.models.corpora.files import OWN, read_texts
-from tempkb.models.corpora.requests import CorpusRequest
+from tempkb.models.corpora.requests import CorpusRequest, require_fit
 from tempkb.models.corpora.steps import CORPORA, command_of, is_all_there, versions_of, windows_up_to
 from tempkb.models.corpora.tables import DATED_TEXTS, HOME, partition_of, parts_of
-from tempkb.models.tables import NAME_PATTERN
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.quoting import literal
@@ -68,21 +65,16 @@ _SORTED = "FROM found ORDER BY text_id, page_id, start_char, day"
 def make(order: Order) -> Done:
     """Make the windows of the wiki's corpus that are due, or read a corpus of a user's own."""
     (name,), words = order.keys, dict(order.said)
-    files = [Path(one) for one in order.words.get("files") or ()]
+    files = order.words.get("files") or ()
     words.pop("files", None)
-    if not re.fullmatch(NAME_PATTERN, name):
-        raise SettingsError(
-            f"corpus {name!r}: found a name that is not allowed; expected lower-case letters, digits, dots, "
-            "underscores and single hyphens, such as news-2019"
-        )
-    if (name == HOME) == bool(files):
-        raise SettingsError(
-            f"corpus {name!r}: found {counted(len(files), 'file')}; expected none for {HOME}, which is made of the "
-            "wiki, and some for any other: tempkb corpus add NAME FILE..."
-        )
+    require_fit(name, files)
     request = CorpusRequest.of(words)
     phrases = _phrases(order.store, name, request)
-    done = _make_home(order, request, phrases) if name == HOME else _add(order, name, files, phrases)
+    done = (
+        _make_home(order, request, phrases)
+        if name == HOME
+        else _add(order, name, [Path(one) for one in files], phrases)
+    )
     if phrases.chunker == "auto" and (found := phrases.open().name).endswith(FALLBACK):
         said = (
             f"noun phrases are found by {found}, since {phrases.spacy_model} is not installed, or of another language"
