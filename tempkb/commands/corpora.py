@@ -19,11 +19,10 @@ def corpus() -> None:
 def make(**asked: Any) -> None:
     """Date the sentences of the home's wiki: each is of the window whose snapshot of the page has it first.
 
-    Windows that are up to date are not made again. The corpus has the name home.
+    The corpus has the name home. Windows that are up to date are not made again.
 
     \b
-    Examples:
-      tempkb corpus make
+    Example:
       tempkb corpus make --windows 2021-01-01..2023-01-01 --chunker none
     """
     _run("home", (), words_typed(asked))
@@ -36,14 +35,12 @@ def make(**asked: Any) -> None:
 def add(name: str, files: tuple[str, ...], **asked: Any) -> None:
     """Add the corpus NAME from FILEs of your own: lines of JSON, or Parquet, with text and date.
 
-    The date is a day, YYYY-MM-DD, or an instant. Texts are put into windows of the
-    home's length. Files with anything else are refused with the first such line, and
-    nothing is added. A name keeps its files.
+    The date is a day, YYYY-MM-DD, or an instant. Files with anything odd are refused with
+    the first such line, and nothing is added. An earlier corpus of that name is replaced.
 
     \b
-    Examples:
-      tempkb corpus add news news-2019.jsonl news-2020.jsonl
-      tempkb corpus add letters letters.parquet --chunker none
+    Example:
+      tempkb corpus add news news-2019.jsonl news-2020.parquet
     """
     _run(name, files, words_typed(asked))
 
@@ -87,9 +84,9 @@ def rm(name: str, yes: bool) -> None:
 
 def _run(name: str, files: Sequence[str], words: Mapping[str, Any]) -> None:
     from tempkb.commands.runs.jobs import past_damage, run_each
-    from tempkb.commands.screens.corpora import print_corpora
+    from tempkb.commands.screens.corpora import print_corpus
     from tempkb.models.corpora.tables import DATED_TEXTS
 
     require_fit(name, files)
-    wanted = {name: {**words, "files": files}}
-    close(past_damage(lambda: run_each([DATED_TEXTS], wanted)), print_corpora, name)
+    summary = past_damage(lambda: run_each([DATED_TEXTS], {name: {**words, "files": files}}))
+    close(summary, *(() if summary.failures else (print_corpus, name)))

@@ -49,13 +49,7 @@ class Chunker(Protocol):
         ...
 
 
-def open_chunker(
-    choice: str,
-    model: str,
-    language: str,
-    warn: Callable[[str], None],
-    named_by: str = "--set spacy_model=NAME",
-) -> Chunker:
+def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], None]) -> Chunker:
     """Return the chunker that a design names.
 
     Args:
@@ -63,7 +57,6 @@ def open_chunker(
             language, the bundled chunker for English, and no chunker (random spans only) for other languages.
         model: name or folder of a spaCy pipeline.
         warn: receives a message if the bundled chunker is used, or none.
-        named_by: what is typed to name another pipeline.
 
     Raises:
         SettingsError: `spacy` was chosen and the model is missing, has no parser or is for another language, or
@@ -73,7 +66,7 @@ def open_chunker(
         if language != "en":
             raise SettingsError(
                 f"noun_chunker: the bundled chunker reads English, and the wiki is in {language!r}; install a spaCy "
-                f"pipeline of that language and name it: {named_by}"
+                "pipeline of that language and name it: --set spacy_model=NAME"
             )
         return TextBlobChunker()
     try:

@@ -1,20 +1,16 @@
-"""The work of one worker: finds the sentences of pages that are new in a window, and the spans of texts.
-
-Rows are written to a file for each window. No more than a few pages, or some texts of a file, are in memory at a time.
-"""
+"""The work of one worker: finds the sentences of pages that are new in a window, and the spans of texts."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice, tee
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.ecbd.chunking import Chunker, NoChunker, open_chunker
 from tempkb.benchmarks.ecbd.harvest import first_seen
@@ -28,14 +24,14 @@ from tempkb.models.corpora.tables import DATED_TEXTS, HOME
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.wiki.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 
-EARLIER, AGAIN = "seen in an earlier window", "seen before in the window"
-"""Why a text is left out of a window."""
 MEMORY = "1GB"
 """What DuckDB may take; the rest it writes to a folder."""
 
 _PARAGRAPHS = 4_096  # whose sentences are remembered, since most are the same from window to window
 _ROWS = 1 << 10
 Row = dict[str, Any]
+Counts = Mapping[str, LeftOut]
+"""What is left out, by window."""
 
 
 @dataclass(frozen=True)
@@ -50,101 +46,71 @@ class Phrases:
         """Return the chunker."""
         if self.chunker == "none":
             return NoChunker()
-        return open_chunker(
-            self.chunker, self.spacy_model, self.language, lambda _why: None, named_by="--spacy-model NAME"
-        )
+        return open_chunker(self.chunker, self.spacy_model, self.language, lambda _why: None)
 
 
 @dataclass(frozen=True)
-class Pages:
-    """Pages whose sentences one worker dates.
+class Part:
+    """What one worker gets.
 
     Attributes:
-        ranges: first page, last page, and code points of their texts.
-        firsts: file with the first window of each text, by page.
+        rows: yields rows with their links, and without other spans; it may write to a folder, and counts what it leaves
+            out.
     """
 
-    number: int
-    ranges: Sequence[tuple[int, ...]]
-    firsts: Path
-    texts: Sequence[Path]
-    links: Sequence[Path]
-    earliest: date
+    rows: Callable[[Path, Counts], Iterator[Row]]
     phrases: Phrases
 
 
-@dataclass(frozen=True)
-class Texts:
-    """Texts of a user's own to which one worker gives spans: a file with the columns of `OWN`."""
-
-    number: int
-    corpus: str
-    file: Path
-    granularity: Granularity
-    phrases: Phrases
-
-
-@dataclass
-class Dated:
-    """What a worker has found, by window: a file of rows, and what is left out."""
-
-    files: dict[str, Path] = field(default_factory=dict)
-    left_out: dict[str, LeftOut] = field(default_factory=lambda: defaultdict(LeftOut))
+def date_part(part: Part, folder: Path, report: Report) -> tuple[Path, Counts]:
+    """Write rows with their spans to a file; return it, and counts of what is left out."""
+    path, left_out = folder / "rows.parquet", defaultdict[str, LeftOut](LeftOut)
+    rows, same = tee(part.rows(folder, left_out))
+    parsed = zip(rows, part.phrases.open().chunks(row["text"] for row in same), strict=True)
+    with parquet_writer(path, DATED_TEXTS.schema, compression="zstd") as writer:
+        while some := list(islice(parsed, _ROWS)):
+            for row, chunks in some:
+                named = [(one.start, one.end) for one in chunks if one.is_proper and not one.is_cut]
+                row["spans"] = spans_of(row["text"], row.pop("links"), named)
+            writer.write_table(pa.Table.from_pylist([row for row, _ in some], DATED_TEXTS.schema))
+    report(1)
+    return path, left_out
 
 
-class _Writing:
-    """Writes rows to a file for each window."""
+def rows_of_pages(
+    firsts: Path,
+    texts: Sequence[Path],
+    links: Sequence[Path],
+    language: str,
+    pages: tuple[int, int],
+    folder: Path,
+    left_out: Counts,
+) -> Iterator[Row]:
+    """Yield the sentences of some pages that are first seen in a window that is due.
 
-    def __init__(self, folder: Path) -> None:
-        self.dated, self._folder, self._writers = Dated(), folder, dict[str, pq.ParquetWriter]()
-
-    def __enter__(self) -> "_Writing":
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        for writer in self._writers.values():
-            writer.close()
-
-    def write(self, rows: Iterable[Row]) -> None:
-        by_window = defaultdict[str, list[Row]](list)
-        for row in rows:
-            by_window[row["window_start"].isoformat()].append(row)
-        for window, own in by_window.items():
-            if window not in self._writers:
-                path = self.dated.files[window] = self._folder / f"{window}.parquet"
-                self._writers[window] = parquet_writer(path, DATED_TEXTS.schema, compression="zstd")
-            self._writers[window].write_table(pa.Table.from_pylist(own, DATED_TEXTS.schema))
-
-
-def date_pages(pages: Pages, folder: Path, report: Report) -> Dated:
-    """Write the sentences of some pages that are first seen in a window that is due."""
-    chunker, done = pages.phrases.open(), 0
-    split = lru_cache(_PARAGRAPHS)(sentencex_splitter(pages.phrases.language))
-    with spilling_to(folder, MEMORY) as connection, _Writing(folder) as out:
-        connection.execute("SET threads = 1")
-        view_files(connection, "firsts", [pages.firsts])
-        view_files(connection, "texts", pages.texts, PAGE_TEXTS.schema)
-        view_files(connection, "links", pages.links, PAGE_LINKS.schema)
-        for first, last, n_chars in pages.ranges:
-            reader = connection.sql(_TEXTS_OF, params={"first": first, "last": last}).to_arrow_reader(_ROWS)
-            versions = (row for batch in reader for row in batch.to_pylist())
-            found = [
-                {**row, "is_since_first_window": row["window_start"] == pages.earliest}
-                for _, own in groupby(versions, itemgetter("page_id"))
-                for row in first_rows(list(own), split, out.dated.left_out)
-            ]
-            out.write(_with_spans(found, chunker, lambda text: [Place(0, len(text))]))
-            report(done := done + n_chars)
-    return out.dated
+    Args:
+        firsts: file with the first window of each text, and whether it is due.
+        pages: numbers of the first and the last.
+    """
+    split = lru_cache(_PARAGRAPHS)(sentencex_splitter(language))
+    with spilling_to(folder, MEMORY) as connection:
+        view_files(connection, "firsts", [firsts])
+        view_files(connection, "texts", texts, PAGE_TEXTS.schema)
+        view_files(connection, "links", links, PAGE_LINKS.schema)
+        reader = connection.sql(_TEXTS_OF, params=dict(zip(("first", "last"), pages, strict=True))).to_arrow_reader(
+            _ROWS
+        )
+        versions = (row for batch in reader for row in batch.to_pylist())
+        for _, own in groupby(versions, itemgetter("page_id")):
+            yield from first_rows(list(own), split, left_out)
 
 
-def first_rows(versions: Sequence[Row], split: Splitter, left_out: Mapping[str, LeftOut]) -> Iterator[Row]:
+def first_rows(versions: Sequence[Row], split: Splitter, left_out: Counts) -> Iterator[Row]:
     """Yield the sentences of a page that none of its texts of earlier windows contains.
 
     Args:
         versions: the texts of the page, oldest first, each with its first window; those that are due with their
             paragraphs and links.
-        left_out: counts by window what is not new.
     """
     texts: dict[str, Row] = {}
     for one in versions:
@@ -156,57 +122,29 @@ def first_rows(versions: Sequence[Row], split: Splitter, left_out: Mapping[str, 
         if paragraph["kind"] == "prose"
         for place in split_paragraph(text, Place(paragraph["start_char"], paragraph["end_char"]), split)
     ]
-    if not found:
-        return
-    since = first_seen([text for _, _, text in found], ((one["window_start"], text) for text, one in texts.items()))
-    kept = set[str]()
+    since = first_seen([text for *_, text in found], ((one["window_start"], text) for text, one in texts.items()))
     for (one, place, text), day in zip(found, since, strict=True):
-        if day < one["window_start"] or text in kept:
-            reason = EARLIER if day < one["window_start"] else AGAIN
-            left_out[one["window_start"].isoformat()].add(reason, f"{text} (page {one['page_id']})")
+        if day < one["window_start"]:
+            example = f"{text} (page {one['page_id']})"
+            left_out[str(one["window_start"])].add("seen in an earlier window", example)
             continue
-        kept.add(text)
-        inside = (link for link in one["links"] or () if place.start <= link["start"] and link["end"] <= place.end)
+        links = [(link["start"] - place.start, link["end"] - place.start) for link in one["links"] or ()]
         yield {
             **known_of(text),
-            **{name: one[name] for name in ("window_start", "page_id", "revision_id", "entity_id")},
+            **{name: one[name] for name in DATED_TEXTS.column_names() if name in one and name != "text"},
             "corpus": HOME,
             "start_char": place.start,
-            "links": [(link["start"] - place.start, link["end"] - place.start) for link in inside],
+            "links": [(start, end) for start, end in links if start >= 0 and end <= len(text)],
         }
 
 
-def date_texts(texts: Texts, folder: Path, report: Report) -> Dated:
-    """Write the texts of a file of a user's own by window, with their spans."""
-    chunker, split = texts.phrases.open(), sentencex_splitter(texts.phrases.language)
-    with open_parquet(texts.file) as source, _Writing(folder) as out:
-        for batch in source.iter_batches(_ROWS):
-            rows = [
-                {
-                    **known_of(one["text"]),
-                    "corpus": texts.corpus,
-                    "window_start": window_of(one["day"], texts.granularity).start,
-                    "day": one["day"],
-                    "is_since_first_window": False,
-                    "links": (),
-                }
-                for one in batch.to_pylist()
-            ]
-            out.write(_with_spans(rows, chunker, lambda text: split_paragraph(text, Place(0, len(text)), split)))
-        report(source.metadata.num_rows)
-    return out.dated
-
-
-def _with_spans(rows: Sequence[Row], chunker: Chunker, places_of: Callable[[str], Sequence[Place]]) -> Iterator[Row]:
-    """Yield rows with their spans; noun phrases are looked for in the sentences of their texts."""
-    places = [(number, place) for number, row in enumerate(rows) for place in places_of(row["text"])]
-    phrases = defaultdict[int, list[tuple[int, int]]](list)
-    parsed = chunker.chunks(rows[number]["text"][place.start : place.end] for number, place in places)
-    for (number, place), chunks in zip(places, parsed, strict=True):
-        named = (one for one in chunks if one.is_proper and not one.is_pronoun and not one.is_cut)
-        phrases[number] += [(place.start + one.start, place.start + one.end) for one in named]
-    for number, row in enumerate(rows):
-        yield {**row, "spans": spans_of(row["text"], row.pop("links"), phrases[number])}
+def rows_of_texts(file: Path, corpus: str, granularity: Granularity, _folder: Path, _left_out: Counts) -> Iterator[Row]:
+    """Yield texts of a user's own, from a file of them with their days."""
+    with open_parquet(file) as source:
+        for one in (row for batch in source.iter_batches(_ROWS) for row in batch.to_pylist()):
+            start: date = window_of(one["day"], granularity).start
+            known = {"corpus": corpus, "window_start": start, "is_since_first_window": False, "links": ()}
+            yield {**known_of(one["text"]), "day": one["day"], **known}
 
 
 _TEXTS_OF = """
@@ -216,8 +154,7 @@ _TEXTS_OF = """
         WHERE page_id BETWEEN $first AND $last AND kind IN ('page', 'section') AND target_title <> ''
         GROUP BY page_id, revision_id
     )
-    SELECT own.page_id, own.revision_id, own.window_start, own.entity_id, texts.text,
-           CASE WHEN is_due THEN texts.paragraphs END AS paragraphs, linked.links
+    SELECT own.*, texts.text, CASE WHEN is_due THEN texts.paragraphs END AS paragraphs, linked.links
     FROM own JOIN texts ON texts.page_id = own.page_id AND texts.revision_id = own.revision_id
     LEFT JOIN linked ON linked.page_id = own.page_id AND linked.revision_id = own.revision_id
     WHERE texts.page_id BETWEEN $first AND $last

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
@@ -12,25 +12,20 @@ import pyarrow as pa
 from tempkb.core.errors import SettingsError
 from tempkb.core.files import open_parquet
 from tempkb.core.wording import shortened
-from tempkb.store.plain import plain_values
 
-OWN = pa.schema([("text", pa.string()), ("day", pa.date32())])
-
-_BATCH_CHARS, _BATCH_TEXTS = 16_000_000, 100_000
-_MOST_CHARS = 1_000_000
+_SCHEMA = pa.schema([("text", pa.string()), ("day", pa.date32())])
+_BATCH_CHARS = 16_000_000
+_MOST_CHARS = 100_000
 _MOST_BYTES = 1 << 24  # of a line
-_PARQUET = b"PAR1"
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?P<time>[T ].+)?")
 _SHOWN = 60  # characters of what was found
-_EXPECTED = {
-    "text": f"a text of 1 to {_MOST_CHARS:,} characters",
-    "date": "a day that has come, YYYY-MM-DD, or an instant of ISO 8601",
-}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?P<time>[T ].+)?")
+_EXPECTED = f"""text, of 1 to {_MOST_CHARS:,} characters, and date, a day that has come, as in \
+{{"text": "It rained.", "date": "2021-01-31"}}"""
 
 
 class _Line(msgspec.Struct):
-    text: Any = None
-    date: Any = None
+    text: Annotated[str, msgspec.Meta(max_length=_MOST_CHARS, pattern=r"\S")]
+    date: str
 
 
 def read_texts(path: Path) -> Iterator[pa.RecordBatch]:
@@ -40,80 +35,56 @@ def read_texts(path: Path) -> Iterator[pa.RecordBatch]:
         SettingsError: the file has no text, or something else; the message names the first line or row.
     """
     rows, n_chars, is_empty, today = list[dict[str, Any]](), 0, True, datetime.now(UTC).date()
-    for place, text, day in _rows_of(path):
-        rows.append({"text": _text(place, text), "day": _day(place, day, today)})
-        n_chars, is_empty = n_chars + len(text), False
-        if n_chars >= _BATCH_CHARS or len(rows) >= _BATCH_TEXTS:
-            yield pa.RecordBatch.from_pylist(rows, OWN)
+    for place, line in _lines_of(path):
+        try:
+            one = msgspec.json.decode(line, type=_Line) if isinstance(line, bytes) else msgspec.convert(line, _Line)
+            rows.append({"text": one.text, "day": _day(one.date, today)})
+        except (ValueError, OverflowError) as error:
+            found = line.decode("utf-8", "replace").strip() if isinstance(line, bytes) else str(line)
+            raise SettingsError(
+                f"{path}, {place}: found {shortened(found, _SHOWN)} ({error}); expected {_EXPECTED}. Nothing was added"
+            ) from None
+        n_chars, is_empty = n_chars + len(one.text), False
+        if n_chars >= _BATCH_CHARS:
+            yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
             rows, n_chars = [], 0
     if is_empty:
-        raise SettingsError(f"{path}: found no text; expected lines of JSON, or Parquet, with text and date")
-    yield pa.RecordBatch.from_pylist(rows, OWN)
+        raise SettingsError(f"{path}: found no text; expected lines of JSON, or Parquet, with {_EXPECTED}")
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
 
 
-def _rows_of(path: Path) -> Iterator[tuple[str, Any, Any]]:
-    """Yield place, text and date of each text."""
+def _lines_of(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the content of each line that is not blank, or of each row."""
     try:
         with path.open("rb") as handle:
-            is_parquet = handle.read(len(_PARQUET)) == _PARQUET
-        yield from _of_parquet(path) if is_parquet else _of_lines(path)
+            if handle.peek(4)[:4] == b"PAR1":
+                yield from _rows_of(path)
+                return
+            for number, line in enumerate(iter(lambda: handle.readline(_MOST_BYTES), b""), 1):
+                if (bare := line.removeprefix(b"\xef\xbb\xbf")).strip():
+                    yield f"line {number:,}", bare
     except (OSError, pa.ArrowException) as error:
         raise SettingsError(
             f"{path}: cannot be read ({error}); expected lines of JSON, or a whole Parquet file"
         ) from None
 
 
-def _of_lines(path: Path) -> Iterator[tuple[str, Any, Any]]:
-    decoder = msgspec.json.Decoder(_Line)
-    with path.open("rb") as handle:
-        for number, line in enumerate(iter(lambda: handle.readline(_MOST_BYTES), b""), 1):
-            place, line = f"{path}, line {number:,}", line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if not line.strip():
-                continue
-            try:
-                found = decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                shown = line[:_SHOWN].decode("utf-8", "replace").strip()
-                why = f"found {shown!r} ({error}); expected one JSON object"
-                raise SettingsError(f'{place}: {why}, such as {{"text": "...", "date": "2021-01-31"}}') from None
-            yield place, found.text, found.date
-
-
-def _of_parquet(path: Path) -> Iterator[tuple[str, Any, Any]]:
+def _rows_of(path: Path) -> Iterator[tuple[str, Any]]:
     with open_parquet(path) as file:
-        if lacking := {"text", "date"} - {*file.schema_arrow.names}:
-            raise SettingsError(f"{path}: found no column {min(lacking)}; expected columns text and date")
-        number = 0
-        for batch in file.iter_batches(1 << 12, columns=["text", "date"]):
-            days = batch["date"]
-            if pa.types.is_timestamp(days.type):
-                days = days.cast(pa.timestamp("us", days.type.tz), safe=False)
-            for text, day in zip(batch["text"].to_pylist(), plain_values(days), strict=True):
-                number += 1
-                yield f"{path}, row {number:,}", text, day
+        names, n = [one for one in ("text", "date") if one in file.schema_arrow.names], 0
+        for batch in file.iter_batches(1 << 12, columns=names):
+            rows = pa.RecordBatch.from_arrays([one.cast(pa.string()) for one in batch.columns], names).to_pylist()
+            for n, row in enumerate(rows, n + 1):  # noqa: B020 - goes on counting
+                yield f"row {n:,}", {name: value for name, value in row.items() if value is not None}
 
 
-def _text(place: str, text: Any) -> str:
-    if not isinstance(text, str) or not text.strip() or len(text) > _MOST_CHARS:
-        raise _odd(place, "text", text)
-    return text
-
-
-def _day(place: str, given: Any, today: date) -> date:
-    """The day of what a file has: a day, an instant, or either as text."""
-    written = _DATE.fullmatch(given) if isinstance(given, str) else None
-    try:
-        day = (datetime if written["time"] else date).fromisoformat(given) if written else given
-        day = day.astimezone(UTC) if isinstance(day, datetime) and day.tzinfo else day
-        day = day.date() if isinstance(day, datetime) else day
-    except (ValueError, OverflowError):
-        day = None
-    if not isinstance(day, date) or day > today:
-        raise _odd(place, "date", given)
+def _day(written: str, today: date) -> date:
+    """The day of a day or an instant in words; a ValueError if it is none that has come."""
+    form = _DATE.fullmatch(written)
+    if form and form["time"]:
+        instant = datetime.fromisoformat(written)
+        return _day(str((instant.astimezone(UTC) if instant.tzinfo else instant).date()), today)
+    if not form or (day := date.fromisoformat(written)) > today:
+        raise ValueError(f"date {written!r}")
     return day
-
-
-def _odd(place: str, name: str, given: Any) -> SettingsError:
-    said = f"{len(given):,} characters" if isinstance(given, str) and len(given) > _MOST_CHARS else repr(given)
-    found = f"no {name}" if given is None else f"{name} {shortened(said, _SHOWN)}"
-    return SettingsError(f"{place}: found {found}; expected {_EXPECTED[name]}. Nothing was read")

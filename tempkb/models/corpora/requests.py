@@ -31,22 +31,14 @@ class CorpusRequest(Request):
 
 
 def require_fit(name: str, files: Sequence[str]) -> None:
-    """Refuse names that are not allowed, files for the wiki's corpus, and others without any.
-
-    Raises:
-        SettingsError: says what is expected.
-    """
+    """Raise a SettingsError for a name that is not allowed, files for the wiki's corpus, or none for another."""
     # Tables are no business of a command that only says what may be asked for.
     from tempkb.models.corpora.tables import HOME
     from tempkb.models.tables import NAME_PATTERN
 
-    if not re.fullmatch(NAME_PATTERN, name):
+    if not re.fullmatch(NAME_PATTERN, name) or (name == HOME) == bool(files):
         raise SettingsError(
-            f"corpus {name!r}: found a name that is not allowed; expected lower-case letters, digits, dots, "
-            "underscores and single hyphens, such as news-2019"
-        )
-    if (name == HOME) == bool(files):
-        raise SettingsError(
-            f"corpus {name!r}: found {counted(len(files), 'file')}; expected none for {HOME}, which is made of the "
-            "wiki, and some for any other: tempkb corpus add NAME FILE..."
+            f"corpus {name!r}: found {counted(len(files), 'file')} for it; expected none for {HOME}, which is made of "
+            "the wiki, and some for any other name, of lower-case letters, digits, dots, underscores and single "
+            "hyphens: tempkb corpus add NAME FILE..."
         )

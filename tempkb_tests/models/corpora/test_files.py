@@ -53,38 +53,38 @@ def test_lines_of_json_are_read_whatever_else_they_have(tmp_path):
 )
 def test_parquet_is_read_with_dates_of_any_type(tmp_path, kind, values):
     path = tmp_path / "a"
-    pq.write_table(pa.table({"more": [1, 2], "date": pa.array(values, kind), "text": ["a", "b"]}), path)
+    pq.write_table(pa.table({"more": [[1], [2]], "date": pa.array(values, kind), "text": ["a", "b"]}), path)
     assert read(path) == [("a", "2020-02-29"), ("b", "2021-01-01")]
 
 
 GOOD = {"text": "a", "date": "2020-01-01"}
-LONG = {"text": "a" * 1_000_001, "date": "2020-01-01"}
+LONG = {"text": "a" * 100_001, "date": "2020-01-01"}
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([], "found no text"),
-        (["", "  "], "found no text"),
-        (["<!DOCTYPE html>", "<html>"], "line 1: found '<!DOCTYPE html>'"),
-        ([GOOD, "", "[1]"], "line 3: found '[1]'"),
-        ([GOOD, '{"text": "a", "date": "2020-01'], "line 2: found "),
-        ([{"text": "a"}], "line 1: found no date; expected a day"),
-        ([{"date": "2020-01-01"}], "line 1: found no text; expected a text"),
-        ([GOOD, {**GOOD, "text": " \n"}], "line 2: found text ' \\n'"),
-        ([{**GOOD, "text": 5}], "line 1: found text 5"),
-        ([LONG], "line 1: found text 1,000,001 characters"),
+        ([], ": found no text"),
+        (["", "  "], ": found no text"),
+        (["<!DOCTYPE html>", "<html>"], ", line 1: found <!DOCTYPE html> "),
+        ([GOOD, "", "[1]"], ", line 3: found [1] "),
+        ([GOOD, '{"text": "a", "date": "2020-01'], ", line 2: found "),
+        ([{"text": "a"}], "missing required field `date`"),
+        ([{"date": "2020-01-01"}], "missing required field `text`"),
+        ([GOOD, {**GOOD, "text": " \n"}], ", line 2: found "),
+        ([{**GOOD, "text": 5}], "Expected `str`, got `int` - at `$.text`"),
+        ([LONG], "Expected `str` of length <= 100000"),
         *(
-            ([GOOD, {**GOOD, "date": odd}], f"line 2: found date {odd!r}")
+            ([GOOD, {**GOOD, "date": odd}], f', line 2: found {{"text": "a", "date": {json.dumps(odd)}}} (')
             for odd in ("2020", "2020-13", "2020-02-30", "31.12.2020", "20200101", "2020-W01-1", "9999-01-01", 2020, "")
         ),
-        ([{**GOOD, "date": "2020-01-01T25:00:00"}], "line 1: found date '2020-01-01T25:00:00'"),
-        ([{**GOOD, "date": "0001-01-01T00:00:00+05:00"}], "line 1: found date '0001-01-01T00:00:00+05:00'"),
-        (['{"text": "\\ud800", "date": "2020-01-01"}'], "line 1: found "),
+        ([{**GOOD, "date": "2020-01-01T25:00:00"}], ", line 1: found "),
+        ([{**GOOD, "date": "0001-01-01T00:00:00+05:00"}], ", line 1: found "),
+        (['{"text": "\\ud800", "date": "2020-01-01"}'], ", line 1: found "),
     ],
 )
 def test_odd_lines_are_refused_with_their_number(tmp_path, rows, said):
-    with pytest.raises(SettingsError) as error:
+    with pytest.raises(SettingsError, match="expected .*text, of 1 to 100,000 characters, and date") as error:
         read(lines(tmp_path / "a.jsonl", *rows))
     assert str(error.value).startswith(f"{tmp_path / 'a.jsonl'}")
     assert said in str(error.value)
@@ -99,10 +99,10 @@ def test_other_files_are_refused(tmp_path):
         with pytest.raises(SettingsError, match="cannot be read.*or a whole Parquet file"):
             read(path)
     pq.write_table(pa.table({"text": ["a"], "day": ["2020-01-01"]}), path)
-    with pytest.raises(SettingsError, match="found no column date"):
+    with pytest.raises(SettingsError, match="row 1: found .*missing required field `date`"):
         read(path)
     pq.write_table(pa.table({"text": ["a", None], "date": ["2020-01-01"] * 2}), path)
-    with pytest.raises(SettingsError, match="row 2: found no text"):
+    with pytest.raises(SettingsError, match="row 2: found .*missing required field `text`"):
         read(path)
     for content in (b"\x1f\x8b\x08\x00zip", b'{"text": "\xff", "date": "2020-01-01"}', b"\0" * 99):
         path.write_bytes(content)
