@@ -45,7 +45,7 @@ from tempkb.wiki.revisions.steps import STEPS as REVISIONS_STEPS
 from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.wiki.wikidata.scope import language_of_wiki
 
-_CHARS = 32_000_000  # of the texts that a worker gets
+_CHARS = 16_000_000  # of the texts that a worker gets
 _ROWS = 1 << 14
 _FIRSTS = """
     WITH firsts AS (
