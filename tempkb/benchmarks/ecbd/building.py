@@ -12,16 +12,15 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
+from tempkb.benchmarks.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.entities import choose_entities
-from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
+from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester
 from tempkb.benchmarks.ecbd.matching import KINDS, RELEASED_KINDS, Name, NameFinder, Sighting, names_of
 from tempkb.benchmarks.ecbd.popular import count_elsewhere, is_risky
 from tempkb.benchmarks.ecbd.released import released_filters
 from tempkb.benchmarks.ecbd.selection import select_items, spans_of, within_caps
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of
-from tempkb.benchmarks.ecbd.sentences import Place, Splitter, is_whole, sentencex_splitter
 from tempkb.benchmarks.ecbd.sources import (
     STAGED_ENTITIES,
     STAGED_NAMES,
@@ -34,6 +33,7 @@ from tempkb.benchmarks.ecbd.sources import (
     view_sources,
 )
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
+from tempkb.benchmarks.sentences import Place, Splitter, first_seen, is_whole, sentencex_splitter
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.core.errors import DesignError
 from tempkb.core.filtering import Chain, LeftOut

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from tempkb.benchmarks.ecbd.exporting import ClozeRecord, ProbeRecord
-from tempkb.benchmarks.ecbd.sentences import MASK, Place
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, TARGET_ID
 from tempkb.benchmarks.ecbd.variants import VARIANTS, Variant, prompt_of
+from tempkb.benchmarks.sentences import MASK, Place
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.core.errors import ContractError
 from tempkb.core.files import open_parquet

@@ -12,9 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.benchmarks.ecbd.chunking import Chunker, NoChunker, open_chunker
-from tempkb.benchmarks.ecbd.harvest import first_seen
-from tempkb.benchmarks.ecbd.sentences import Place, Splitter, sentencex_splitter, split_paragraph
+from tempkb.benchmarks.chunking import Chunker, NoChunker, open_chunker
+from tempkb.benchmarks.sentences import Place, Splitter, first_seen, sentencex_splitter, split_paragraph
 from tempkb.core.files import open_parquet, parquet_writer
 from tempkb.core.filtering import LeftOut
 from tempkb.core.windows import Granularity, window_of

@@ -17,12 +17,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tempkb.benchmarks.ecbd.chunking import FALLBACK
-from tempkb.benchmarks.ecbd.design import Design
+from tempkb.benchmarks.chunking import FALLBACK, MODEL
 from tempkb.core.errors import ContractError, SettingsError
 from tempkb.core.files import parquet_writer, sum_of
 from tempkb.core.filtering import LeftOut
-from tempkb.core.options import options_of
 from tempkb.core.windows import window_of
 from tempkb.engine.choose import map_items
 from tempkb.engine.progress import Meter
@@ -76,7 +74,7 @@ def make(order: Order) -> Done:
     made = next((one.settings for one in versions_of(store.lake, name)), {})
     phrases = Phrases(
         request.chunker or made.get("chunker", "auto"),
-        request.spacy_model or made.get("spacy_model") or options_of(Design)["spacy_model"].default,
+        request.spacy_model or made.get("spacy_model") or MODEL,
         language_of_wiki(store.home.settings),
     )
     by = phrases.open().name

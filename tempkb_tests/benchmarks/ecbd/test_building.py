@@ -10,11 +10,11 @@ import pytest
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_records
-from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.tables import TABLES
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep, load
+from tempkb.benchmarks.sentences import Place
 from tempkb.core.errors import ContractError, DesignError, SettingsError
 from tempkb.platform.api import open_store
 from tempkb_tests.benchmarks.ecbd.test_spans import independent

@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from tempkb.benchmarks.ecbd.sentences import Place, sentencex_splitter, split_paragraph
+from tempkb.benchmarks.sentences import Place, sentencex_splitter, split_paragraph
 from tempkb.core.errors import ContractError, SettingsError
 from tempkb.engine.steps import Look
 from tempkb.models.again import command_for

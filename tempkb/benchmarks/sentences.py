@@ -1,8 +1,8 @@
-"""Splits paragraphs into sentences, cleans definitions, and recognises complete sentences. Pure."""
+"""Splits paragraphs into sentences, recognises complete ones, cleans definitions, and dates sentences. Pure."""
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from tempkb.wiki.wikitext.holes import CLOSING_SIGNS, SENTENCE_ENDS
 
@@ -103,3 +103,24 @@ def is_balanced(sentence: str) -> bool:
         if depth < 0:
             return False
     return depth == 0
+
+
+def first_seen(sentences: Sequence[str], earlier: Iterable[tuple[Any, str]]) -> list[Any]:
+    """Return, for each sentence, the label of the first text that contains it; None if none does.
+
+    Args:
+        sentences: the sentences; they may repeat.
+        earlier: (label, text), the oldest first.
+    """
+    import ahocorasick_rs
+
+    distinct = list(dict.fromkeys(sentences))
+    automaton = ahocorasick_rs.AhoCorasick(distinct, ahocorasick_rs.MatchKind.Standard, False)
+    seen: dict[int, Any] = {}
+    for label, text in earlier:
+        for at, _, _ in automaton.find_matches_as_indexes(text, overlapping=True):
+            seen.setdefault(at, label)
+        if len(seen) == len(distinct):
+            break
+    by_text = {sentence: seen.get(at) for at, sentence in enumerate(distinct)}
+    return [by_text[sentence] for sentence in sentences]
