@@ -147,9 +147,6 @@ def _add(order: Order, phrases: Phrases, settings: dict[str, Any]) -> Done:
         said = {**settings, "files": [str(path.resolve()) for path in files], "windows": sorted(windows)}
         made = {partition_of(name, one): Provenance(inputs, said) for one in windows}
         done.add(*_written(store, connection, made, parts, folder, order.log))
-    for one in versions_of(store.lake, name):
-        if (one.table, one.partition) not in done.versions:
-            store.lake.remove(one.table, one.partition)
     return done
 
 
@@ -162,20 +159,24 @@ def _written(
     log: Log,
 ) -> list[Version]:
     """Let workers find the rows of partitions; write them in order, each text of a window once."""
-    found: dict[int, tuple[Path, Counts]] = {}
+    found: list[tuple[Path, Counts]] = []
     with Meter("dating texts", len(parts), log, "parts") as meter:
         settings, preload = store.home.settings, (date_part.__module__,)
         for outcome in map_items(settings, date_part, parts, folder / "parts", meter.at, preload):
             if outcome.result is None:
                 raise ContractError(f"{DATED_TEXTS.name}: {outcome.failure}. Nothing was written.")
-            found[parts.index(outcome.item)] = outcome.result
+            found.append(outcome.result)
     left_out = defaultdict[str, LeftOut](LeftOut)
-    # In the order of the parts, not in that in which these ended.
-    for _, (_, counts) in sorted(found.items()):
+    # In the order of the parts, whose folders have numbers, not in that in which these ended.
+    for _, counts in sorted(found, key=itemgetter(0)):
         for window, counted in counts.items():
             left_out[window].merge(counted)
-    view_files(connection, "found", [path for path, _ in found.values()], DATED_TEXTS.schema)
+    view_files(connection, "found", [path for path, _ in found], DATED_TEXTS.schema)
     corpus, written = parts_of(next(iter(made)))[0], dict[str, Version]()
+    # So that a run which is killed leaves no corpus of two kinds of files that looks whole.
+    for old in versions_of(store.lake, corpus) if corpus != HOME else ():
+        if old.partition not in made:
+            store.lake.remove(old.table, old.partition)
 
     def write(key: str, batches: Iterable[pa.RecordBatch]) -> None:
         counts = left_out[parts_of(key)[1]]

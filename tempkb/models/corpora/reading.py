@@ -23,7 +23,7 @@ def versions_in(store: Store, corpus: str, windows: Sequence[str]) -> list[Versi
     """
     held = {parts_of(one.partition)[1]: one for one in versions_of(store.lake, corpus)}
     lacking = sorted({*windows} - {*held})
-    if lacking or (corpus != HOME and not all(is_all_there(store.lake, one) for one in held.values())):
+    if lacking or (corpus != HOME and not all(is_all_there(store.lake, held[window]) for window in windows)):
         found = f"no texts of {lacking[0]}" if lacking else "texts of some windows only"
         there = f"; there are {min(held)} to {max(held)}" if held else ""
         raise SettingsError(f"corpus {corpus!r}: found {found}{there}. Make them: {command_of(store.lake, corpus)}")

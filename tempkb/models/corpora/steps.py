@@ -33,10 +33,11 @@ def names(lake: Lake) -> list[str]:
 
 
 def is_all_there(lake: Lake, version: Version) -> bool:
-    """Was the corpus of a user's own of which a version is written to its end? Its windows are written in order."""
+    """Are all windows of a user's corpus there, from the same files and with the same phrases as a version?"""
     corpus, _ = parts_of(version.partition)
-    last = lake.current(DATED_TEXTS.name, partition_of(corpus, version.settings["windows"][-1]))
-    return last is not None and last.inputs == version.inputs
+    held = [lake.current(DATED_TEXTS.name, partition_of(corpus, one)) for one in version.settings["windows"]]
+    made = version.inputs, version.settings["phrases"]
+    return all(one is not None and (one.inputs, one.settings["phrases"]) == made for one in held)
 
 
 def command_of(lake: Lake, corpus: str) -> str:

@@ -12,6 +12,7 @@ from tempkb.core.errors import ContractError, SettingsError
 from tempkb.engine.steps import Look
 from tempkb.models.again import command_for
 from tempkb.models.corpora import making
+from tempkb.models.corpora.reading import texts as texts_of
 from tempkb.models.corpora.requests import require_fit
 from tempkb.models.corpora.tables import CORPUS_YEARS, DATED_TEXTS
 from tempkb.platform.api import open_store
@@ -216,6 +217,31 @@ def test_killed_in_the_middle_and_made_again_the_bytes_are_the_same(store, tmp_p
     make(store, name, files=files, chunker="none")
     assert held(store) == whole
     assert stale(store) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("days", [("2018-05-05",), ("2019-12-12", "2020-05-05")])
+def test_of_a_corpus_that_was_being_replaced_nothing_looks_whole(home_folder, tmp_path, monkeypatch, days):
+    monkeypatch.setenv("TEMPKB_WORKERS", "1")
+    store, texts = open_store(), [(f"Text {number}.", day) for number, day in enumerate(days)]
+    make(store, "news", files=[written(tmp_path / "a.jsonl", *OWN)], chunker="none")
+    other, real, n = written(tmp_path / "b.jsonl", *texts), Store.write, 0
+
+    def killed(*arguments, **named):
+        nonlocal n
+        n += 1
+        if n == len(days):
+            raise KilledError
+        return real(*arguments, **named)
+
+    with mock.patch.object(Store, "write", killed), pytest.raises(KilledError):
+        make(store, "news", files=[other])
+    assert stale(store) == [*held(store)]
+    for key in held(store):
+        with pytest.raises(SettingsError, match="tempkb corpus add news"):
+            list(texts_of(store, "news", [key.removeprefix("news.")], "train"))
+    make(store, "news", files=[other])
+    assert [row["text"] for row in rows(store, "news")] == [text for text, _ in texts]
 
 
 @pytest.mark.slow
