@@ -1,19 +1,24 @@
 """The tables of what answers of models are worth, and the views of their means."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.reading import united
 from tempkb.core.estimates_sql import ALL as EVERY
-from tempkb.core.estimates_sql import FRACTION, SHARE, estimates, pooled
+from tempkb.core.estimates_sql import FRACTION, SHARE, estimates, pooled, window_of
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.generations.tables import STATUSES
 from tempkb.models.scores.tables import PROMPT_SCORES
+from tempkb.models.tables import MODELS
 from tempkb.store.columns import columns, rules
 from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View, table_of_results
+from tempkb.store.types import FLOAT64, STRING, struct_of
 
 _KINDS = "; ".join(f"{name}: {meaning}" for name, meaning in NAMES.items())
+SINGLE, MULTI = "single_token", "multi_token"
 _VALUES = ("exact_match", "f1", "rouge1", "recall_at_10", "rouge1_over_masks", "released_f1_macro")
 
-_columns = columns.extended(f"""
+_WORTH = struct_of(("target_id", STRING), *((name, FLOAT64) for name in _VALUES))
+_columns = columns.with_types(WORTH=_WORTH).extended(f"""
     question_id VARCHAR: hash of the text around the gap, as in generations
     status VARCHAR: of the first answer: {", ".join(STATUSES)}
     text VARCHAR: the first answer; null if there is none
@@ -44,6 +49,7 @@ JUDGED_ANSWERS = table_of_results(
         rouge1_over_masks DOUBLE: of masked models: the largest rouge1 over all numbers of masks
         released_f1_macro DOUBLE: of masked models: the F1-macro of DynamicTempLAMA's code, over tokens in their places,
             the largest over numbers of masks and right names whose prompts the model has scored; null without one
+        of_targets WORTH[] (bulk): the same against the names of each right object alone
     """),
     key=("benchmark", "release", "model", "decoder", "item_id", "wording"),
     rules=rules(f"""
@@ -52,7 +58,7 @@ JUDGED_ANSWERS = table_of_results(
         exact_is_whole: an exact match has an F1 of one
             exact_match = 1 AND f1 < 1
     """),
-    code_version="2",
+    code_version="3",
 )
 
 JUDGED_CHANGES = table_of_results(
@@ -165,17 +171,22 @@ NAMES_BY_WINDOW = View(
 )
 
 _RANKS = (1, 10, 20, 50, 100)
-_AT = ", ".join(f"{{'aggregate': 'precision_at_{k}', 'value': (rank <= {k})::INTEGER::DOUBLE}}" for k in _RANKS)
+_PLACED = ", ".join(
+    [
+        *(
+            f"{{'aggregate': 'precision_at_{k}', 'value': (rank <= {k})::INTEGER::DOUBLE, 'form': '{SHARE}'}}"
+            for k in _RANKS
+        ),
+        f"{{'aggregate': 'mrr_at_100', 'value': CASE WHEN rank <= 100 THEN 1 / rank ELSE 0 END, 'form': '{FRACTION}'}}",
+    ]
+)
 _QUERIES = tuple(one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries)
 _LATER = " UNION ALL ".join(f"SELECT release, query_id AS item_id FROM {one} WHERE template_no > 1" for one in _QUERIES)
 _SUMS_OF_RANKS = f"""
-    SELECT release, model, scorer, split, window_start, variant, 'mean of queries' AS metric, aggregate,
-           CASE aggregate WHEN 'mrr_at_100' THEN '{FRACTION}' ELSE '{SHARE}' END AS form, cluster_id AS cluster,
-           count(*) AS n, sum(value) AS s, count(*) AS items
+    SELECT release, model, scorer, split, window_start, variant, 'mean of queries' AS metric, aggregate, form,
+           cluster_id AS cluster, count(*) AS n, sum(value) AS s, count(*) AS items
     FROM (
-        SELECT release, model, scorer, split, window_start, variant, cluster_id,
-               unnest([{_AT}, {{'aggregate': 'mrr_at_100', 'value': CASE WHEN rank <= 100 THEN 1 / rank ELSE 0 END}}],
-                      max_depth := 2)
+        SELECT release, model, scorer, split, window_start, variant, cluster_id, unnest([{_PLACED}], max_depth := 2)
         FROM (
             -- Of several right answers the best counts.
             SELECT f.release, f.model, f.scorer, f.split, f.window_start, f.variant, f.cluster_id, f.item_id,
@@ -206,5 +217,48 @@ TOKEN_RANKS = View(
     optional=_QUERIES,
 )
 
+_CHANGED = united([one.reading.changed for one in BENCHMARKS if one.reading and one.reading.changed])
+_SUMS_BY_CHANGE = f"""
+    WITH objects AS MATERIALIZED ({_CHANGED.query}), measured AS (
+        SELECT o.*, s.model, s.scorer AS way, '{SINGLE}' AS evaluation, unnest([{_PLACED}], max_depth := 2)
+        FROM objects AS o JOIN fact_scores AS f USING (release, item_id, target_id)
+        JOIN {PROMPT_SCORES.name} AS s USING (model, scorer, prompt_id)
+        WHERE s.rank IS NOT NULL AND f.role = 'current' AND f.variant = 'undated'
+        UNION ALL BY NAME
+        SELECT o.*, j.model, j.decoder AS way, '{MULTI}' AS evaluation, unnest([{_MEASURED}], max_depth := 2)
+        FROM objects AS o JOIN (
+            SELECT release, item_id, model, decoder, unnest(of_targets, max_depth := 2)
+            FROM {JUDGED_ANSWERS.name} WHERE wording = 'once'
+        ) AS j USING (release, item_id, target_id)
+    )
+    SELECT release, granularity, model, way, evaluation, window_start, change, 'mean of answers' AS metric, aggregate,
+           form, cluster_id AS cluster, count(*) AS n, sum(value) AS s, count(*) AS items
+    FROM measured WHERE value IS NOT NULL GROUP BY ALL
+"""
+_CELL_KEYS = ("release", "granularity", "model", "way", "evaluation", "metric", "aggregate")
+_CELLS = estimates(
+    pooled(_SUMS_BY_CHANGE, (*_CELL_KEYS, "form", "cluster"), {"change": f"'{EVERY}'", "window_start": "NULL"}),
+    (*_CELL_KEYS, "change", "window_start"),
+)
+
+RESULTS_BY_CHANGE = View(
+    name="results_by_change",
+    meaning="The cells of DynamicTempLAMA's figures 3, 4 and 6 to 9: how well models give the answers of a window "
+    "(null: all windows) that are unchanged, updated (the object that arrived), new, or deleted (the object that left, "
+    "by the query in which it held); all is over these four. Each object counts by itself and is asked for without a "
+    f"date. evaluation {SINGLE}: precision_at_k and mrr_at_100 as in token_ranks (way is the scorer); {MULTI}: the "
+    "first answer of a decoder (way) against the names of this object alone, as in judged_answers. windows_after is "
+    "the number of windows from the last of which the model may know; null if that is not known. A mean over cells, "
+    "each with the same weight, as the paper's violins have it, is the mean of these rows; the row of all windows has "
+    "that over answers, with its standard error by subject.",
+    query=f"""
+    SELECT c.*, date_diff(granularity, {window_of("m.knows_possibly_until - 1", "granularity")}, window_start)
+               AS windows_after
+    FROM ({_CELLS}) AS c LEFT JOIN {MODELS.name} AS m USING (model)
+    """,
+    needs=(*_CHANGED.needs, MODELS.name),
+    optional=("fact_scores", PROMPT_SCORES.name, JUDGED_ANSWERS.name),
+)
+
 TABLES = (JUDGED_ANSWERS, JUDGED_CHANGES)
-VIEWS = (ANSWER_RESULTS, NAMES_BY_WINDOW, TOKEN_RANKS)
+VIEWS = (ANSWER_RESULTS, NAMES_BY_WINDOW, TOKEN_RANKS, RESULTS_BY_CHANGE)
