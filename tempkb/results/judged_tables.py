@@ -3,7 +3,7 @@
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import united
 from tempkb.core.estimates_sql import ALL as EVERY
-from tempkb.core.estimates_sql import FRACTION, SHARE, estimates, pooled, window_of
+from tempkb.core.estimates_sql import FRACTION, SHARE, Measure, estimates, pooled, window_of
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.generations.tables import STATUSES
 from tempkb.models.scores.tables import PROMPT_SCORES
@@ -99,9 +99,10 @@ _OF = "release, model, decoder, split, window_start"
 _SHARE_OF_ITEMS, _MEAN_OF_ITEMS = (
     f"'metric': '{name}', 'form': '{form}'" for name, form in (("share of items", SHARE), ("mean of items", FRACTION))
 )
+_RANKS = (1, 10, 20, 50, 100)
+_ARE_SHARES = ("exact_match", "recall_at_10", *(f"precision_at_{k}" for k in _RANKS))
 _MEASURED = ", ".join(
-    f"{{'aggregate': {literal(name)}, 'value': {name}, "
-    f"{_SHARE_OF_ITEMS if name in ('exact_match', 'recall_at_10') else _MEAN_OF_ITEMS}}}"
+    f"{{'aggregate': {literal(name)}, 'value': {name}, {_SHARE_OF_ITEMS if name in _ARE_SHARES else _MEAN_OF_ITEMS}}}"
     for name in _VALUES
 )
 _SUMS_OF_ANSWERS = f"""
@@ -170,21 +171,15 @@ NAMES_BY_WINDOW = View(
     needs=(JUDGED_CHANGES.name,),
 )
 
-_RANKS = (1, 10, 20, 50, 100)
-_PLACED = ", ".join(
-    [
-        *(
-            f"{{'aggregate': 'precision_at_{k}', 'value': (rank <= {k})::INTEGER::DOUBLE, 'form': '{SHARE}'}}"
-            for k in _RANKS
-        ),
-        f"{{'aggregate': 'mrr_at_100', 'value': CASE WHEN rank <= 100 THEN 1 / rank ELSE 0 END, 'form': '{FRACTION}'}}",
-    ]
-)
+_PLACES = {f"precision_at_{k}": f"(rank <= {k})::INTEGER::DOUBLE" for k in _RANKS}
+_PLACES["mrr_at_100"] = "CASE WHEN rank <= 100 THEN 1 / rank ELSE 0 END"
+_PLACED = ", ".join(f"{{'aggregate': '{name}', 'value': {value}}}" for name, value in _PLACES.items())
 _QUERIES = tuple(one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries)
 _LATER = " UNION ALL ".join(f"SELECT release, query_id AS item_id FROM {one} WHERE template_no > 1" for one in _QUERIES)
 _SUMS_OF_RANKS = f"""
-    SELECT release, model, scorer, split, window_start, variant, 'mean of queries' AS metric, aggregate, form,
-           cluster_id AS cluster, count(*) AS n, sum(value) AS s, count(*) AS items
+    SELECT release, model, scorer, split, window_start, variant, 'mean of queries' AS metric, aggregate,
+           CASE aggregate WHEN 'mrr_at_100' THEN '{FRACTION}' ELSE '{SHARE}' END AS form, cluster_id AS cluster,
+           count(*) AS n, sum(value) AS s, count(*) AS items
     FROM (
         SELECT release, model, scorer, split, window_start, variant, cluster_id, unnest([{_PLACED}], max_depth := 2)
         FROM (
@@ -218,43 +213,68 @@ TOKEN_RANKS = View(
 )
 
 _CHANGED = united([one.reading.changed for one in BENCHMARKS if one.reading and one.reading.changed])
+_CELLS = {**dict.fromkeys(_PLACES, SINGLE), **dict.fromkeys(_VALUES, MULTI)}
+_SUMS = {f"n_{name}": f"count({name})::DOUBLE" for name in _CELLS} | {f"s_{name}": f"sum({name})" for name in _CELLS}
 _SUMS_BY_CHANGE = f"""
     WITH objects AS MATERIALIZED ({_CHANGED.query}), measured AS (
-        SELECT o.*, s.model, s.scorer AS way, '{SINGLE}' AS evaluation, unnest([{_PLACED}], max_depth := 2)
+        SELECT o.*, s.model, s.scorer, NULL::VARCHAR AS decoder,
+               {", ".join(f"{value} AS {name}" for name, value in _PLACES.items())}
         FROM objects AS o JOIN fact_scores AS f USING (release, item_id, target_id)
         JOIN {PROMPT_SCORES.name} AS s USING (model, scorer, prompt_id)
         WHERE s.rank IS NOT NULL AND f.role = 'current' AND f.variant = 'undated'
         UNION ALL BY NAME
-        SELECT o.*, j.model, j.decoder AS way, '{MULTI}' AS evaluation, unnest([{_MEASURED}], max_depth := 2)
+        SELECT o.*, j.model, NULL::VARCHAR AS scorer, j.decoder, {", ".join(_VALUES)}
         FROM objects AS o JOIN (
             SELECT release, item_id, model, decoder, unnest(of_targets, max_depth := 2)
             FROM {JUDGED_ANSWERS.name} WHERE wording = 'once'
         ) AS j USING (release, item_id, target_id)
     )
-    SELECT release, granularity, model, way, evaluation, window_start, change, 'mean of answers' AS metric, aggregate,
-           form, cluster_id AS cluster, count(*) AS n, sum(value) AS s, count(*) AS items
-    FROM measured WHERE value IS NOT NULL GROUP BY ALL
+    SELECT release, granularity, model, scorer, decoder, split, window_start, change, cluster_id AS cluster,
+           {", ".join(f"{value} AS {name}" for name, value in _SUMS.items())}
+    FROM measured GROUP BY ALL
 """
-_CELL_KEYS = ("release", "granularity", "model", "way", "evaluation", "metric", "aggregate")
-_CELLS = estimates(
-    pooled(_SUMS_BY_CHANGE, (*_CELL_KEYS, "form", "cluster"), {"change": f"'{EVERY}'", "window_start": "NULL"}),
-    (*_CELL_KEYS, "change", "window_start"),
+_OF_CELLS = ("release", "granularity", "model", "scorer", "decoder")
+_ESTIMATED_BY_CHANGE = estimates(
+    pooled(
+        _SUMS_BY_CHANGE,
+        (*_OF_CELLS, "cluster"),
+        {"split": f"'{EVERY}'", "change": f"'{EVERY}'", "window_start": "NULL"},
+        tuple(_SUMS),
+    ),
+    (*_OF_CELLS, "split", "change", "window_start"),
+    [
+        Measure(
+            f"n_{name}",
+            f"s_{name}",
+            f"n_{name}",
+            tuple(
+                (label, literal(value))
+                for label, value in {
+                    "evaluation": evaluation,
+                    "metric": "mean of answers",
+                    "aggregate": name,
+                    "form": SHARE if name in _ARE_SHARES else FRACTION,
+                }.items()
+            ),
+        )
+        for name, evaluation in _CELLS.items()
+    ],
 )
 
 RESULTS_BY_CHANGE = View(
     name="results_by_change",
     meaning="The cells of DynamicTempLAMA's figures 3, 4 and 6 to 9: how well models give the answers of a window "
-    "(null: all windows) that are unchanged, updated (the object that arrived), new, or deleted (the object that left, "
-    "by the query in which it held); all is over these four. Each object counts by itself and is asked for without a "
-    f"date. evaluation {SINGLE}: precision_at_k and mrr_at_100 as in token_ranks (way is the scorer); {MULTI}: the "
-    "first answer of a decoder (way) against the names of this object alone, as in judged_answers. windows_after is "
-    "the number of windows from the last of which the model may know; null if that is not known. A mean over cells, "
-    "each with the same weight, as the paper's violins have it, is the mean of these rows; the row of all windows has "
-    "that over answers, with its standard error by subject.",
+    "(null: all windows) and split (all: all splits) that are unchanged, updated (the object that arrived), new, or "
+    "deleted (the object that left, by the query in which it held); the change all is over these four. Each object "
+    f"counts by itself and is asked for without a date. evaluation {SINGLE}: precision_at_k and mrr_at_100 as in "
+    f"token_ranks, by scorer; {MULTI}: the first answer of a decoder against the names of this object alone, as in "
+    "judged_answers. windows_after is the number of windows from the last one of which the model may know; null if "
+    "that is not known. The paper's violins give each of these cells the same weight; the row of all windows and "
+    "changes gives it to each answer, with its standard error by subject.",
     query=f"""
     SELECT c.*, date_diff(granularity, {window_of("m.knows_possibly_until - 1", "granularity")}, window_start)
                AS windows_after
-    FROM ({_CELLS}) AS c LEFT JOIN {MODELS.name} AS m USING (model)
+    FROM ({_ESTIMATED_BY_CHANGE}) AS c LEFT JOIN {MODELS.name} AS m USING (model)
     """,
     needs=(*_CHANGED.needs, MODELS.name),
     optional=("fact_scores", PROMPT_SCORES.name, JUDGED_ANSWERS.name),

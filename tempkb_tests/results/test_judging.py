@@ -345,7 +345,7 @@ def test_cells_are_of_answers_by_how_they_changed():
                 f1=1.0,
                 of_targets=[{"target_id": one, "f1": values[one]} for one in objects],
             )
-    rows = world.read("results_by_change")
+    rows = world.read("results_by_change", split="all")
     found = {
         (row["aggregate"], row["change"], row["window_start"]): (row["value"], row["n_items"], row["n_clusters"])
         for row in rows
@@ -387,10 +387,12 @@ def test_cells_are_of_answers_by_how_they_changed():
     }
     # The last window of which the model may know is Q2: that of the day before its date.
     assert {row["window_start"]: row["windows_after"] for row in rows} == {Q2: 0, Q3: 1, None: None}
-    assert {(row["evaluation"], row["way"]) for row in rows} == {
-        ("single_token", "masked.probing-1.f32"),
-        ("multi_token", DECODER),
+    assert {(row["evaluation"], row["scorer"], row["decoder"]) for row in rows} == {
+        ("single_token", "masked.probing-1.f32", None),
+        ("multi_token", None, DECODER),
     }
+    # All subjects are of the test split.
+    assert len(world.read("results_by_change", split="test")) == len(rows)
 
 
 def test_the_mean_over_cells_and_that_over_answers_differ_and_the_second_has_an_interval_by_subject():
@@ -407,7 +409,8 @@ def test_the_mean_over_cells_and_that_over_answers_differ_and_the_second_has_an_
             world.score(f"{one} {target} undated", -1.0, scorer="masked.probing-1.f32", rank=rank)
             values.append((float(rank == 1), one))
     rows = {
-        (row["change"], row["window_start"]): row for row in world.read("results_by_change", aggregate="precision_at_1")
+        (row["change"], row["window_start"]): row
+        for row in world.read("results_by_change", aggregate="precision_at_1", split="all")
     }
     cells = [row["value"] for (change, window), row in rows.items() if change != "all" and window is not None]
     assert sorted(cells) == [pytest.approx(1 / 12), 1]

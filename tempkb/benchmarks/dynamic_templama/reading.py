@@ -137,11 +137,11 @@ _CHANGED = Part(
 
 _CHANGED_ANSWERS = Part(
     f"""
-    SELECT c.release, c.granularity, c.window_start, c.change, q.item_id, c.object_id AS target_id,
+    SELECT c.release, c.granularity, c.window_start, c.change, q.split, q.item_id, c.object_id AS target_id,
            c.subject_id AS cluster_id
     FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c JOIN (
-        SELECT release, subject_id, relation, one.entity_id AS object_id, min(query_id) AS item_id FROM (
-            SELECT release, subject_id, relation, query_id, unnest(answers) AS one
+        SELECT release, subject_id, relation, split, one.entity_id AS object_id, min(query_id) AS item_id FROM (
+            SELECT release, subject_id, relation, split, query_id, unnest(answers) AS one
             FROM {DYNAMIC_TEMPLAMA_QUERIES.name} WHERE template_no = 1
         ) GROUP BY ALL
     ) AS q USING (release, subject_id, relation, object_id)
