@@ -6,12 +6,14 @@ from tempkb.core.pictures import as_markdown
 from tempkb.engine.tasks import Picture, Rows, Shown, Shows
 from tempkb.results.judged_tables import JUDGED_CHANGES
 from tempkb.results.knowing import known_of
+from tempkb.results.papers.items import Drawing, listings, papers, rows_of
+from tempkb.results.papers.pictures import drawn
 from tempkb.results.plots import delays_figure, levels_figure, names_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window, read_questions
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import FACT_DELAYS, KNOWLEDGE, LINKING_EFFECTS
 from tempkb.results.tabling import listings_of, read_names, sample_by_kind
-from tempkb.store.listings import Sheet
+from tempkb.store.listings import Marked, Sheet
 from tempkb.store.store import Store
 
 
@@ -26,17 +28,39 @@ def knowledge(store: Store, _owner: str | None) -> Shows:
     if windows := read_levels_by_window(store):
         with windows_figure(windows) as figure:
             shown["by window"] = Picture(as_markdown(figure, "levels by window"))
-    return {KNOWLEDGE.name: shown}
+    return {KNOWLEDGE.name: shown | _of_papers(store, KNOWLEDGE.name)}
+
+
+def _of_papers(store: Store, table: str) -> dict[str, Shown]:
+    """The tables and figures of the papers that are shown with a table of results."""
+    shown: dict[str, Shown] = {}
+    every = ((one, name, item) for one in papers().values() for name, item in one.items.items())
+    for paper, name, item in every:
+        if item.asset != table or not (rows := rows_of(store, item)):
+            continue
+        label = f"{paper.name} {name}"
+        for at, (listing, own) in enumerate(listings(paper, name, rows), 1):
+            shown[f"{label} ({at})"] = _as_texts(listing.sheet(own))
+        if isinstance(item.picture, Drawing):
+            with drawn(item.picture, rows, item.shows) as figure:
+                shown[f"{label}, picture"] = Picture(as_markdown(figure, item.shows))
+    return shown
 
 
 def _as_texts(sheet: Sheet) -> Rows:
-    return Rows(pa.Table.from_pylist([dict(zip(sheet.heads, map(str, line), strict=True)) for line in sheet.lines]))
+    return Rows(pa.Table.from_pylist([dict(zip(sheet.heads, map(_text, line), strict=True)) for line in sheet.lines]))
+
+
+def _text(cell: object) -> str:
+    return cell.text if isinstance(cell, Marked) else "" if cell is None else str(cell)
 
 
 def contrasts(store: Store, _owner: str | None) -> Shows:
     """Return all contrasts between linkers."""
     rows = store.read(LINKING_EFFECTS.name)
-    return {LINKING_EFFECTS.name: {"contrasts": Rows(rows)}} if rows.num_rows else {}
+    if not rows.num_rows:
+        return {}
+    return {LINKING_EFFECTS.name: {"contrasts": Rows(rows), **_of_papers(store, LINKING_EFFECTS.name)}}
 
 
 def delays(store: Store, _owner: str | None) -> Shows:
@@ -55,4 +79,4 @@ def judged(store: Store, _owner: str | None) -> Shows:
     if names := read_names(store):
         with names_figure(names) as figure:
             shown["whom they name, by window"] = Picture(as_markdown(figure, "whom models name by window"))
-    return {JUDGED_CHANGES.name: shown}
+    return {JUDGED_CHANGES.name: shown | _of_papers(store, JUDGED_CHANGES.name)}
