@@ -271,8 +271,8 @@ ECBD_CELLS = View(
     meaning="The cells of the paper's Tables 3 and 5 to 8: the perplexity (measure; pseudo-perplexity of masked "
     "models) of ecbd_variants by the benchmark's own scorers, and recall_at_10 of ecbd_recalls, with the difference "
     "delta to the variant original. A model has a row for each variant and each group of its release; value is null "
-    "where no item of the group was asked in the variant, and reason says so. numbers is what follows the name of "
-    "scorer or decoder: version and number type.",
+    "where no item of the group was asked in the variant, and reason says so. input is the paper's name of the "
+    "variant; asked_by and numbers are parts of way, the name of scorer or decoder.",
     query=f"""
     WITH given AS (
         SELECT * EXCLUDE (scorer), scorer AS way, metric AS measure, aggregate = 'ppl_minus_original' AS is_delta
@@ -286,12 +286,13 @@ ECBD_CELLS = View(
         SELECT DISTINCT release, {_SAME} FROM cells UNION
         SELECT DISTINCT release, 'odie', split, span_kind, unnest([{_FIXED}]) FROM cells
     )
-    SELECT {_CELL}, split_part(way, '-', 1) AS asked_by, regexp_extract(way, '-(.*)$', 1) AS numbers, n_parameters,
+    SELECT {_CELL}, replace(replace(upper(variant), '_', ' '), 'RANDOM DEFINITION', 'RANDOM DEF.') AS input,
+           regexp_extract(way, '[.](.*)-', 1) AS asked_by, regexp_extract(way, '-(.*)$', 1) AS numbers, n_parameters,
            value, low, high, delta, delta_low, delta_high, n_items, n_clusters,
            CASE WHEN value IS NOT NULL THEN NULL
                 WHEN origin IN ({literals(KNOWLEDGE)}) AND knows_possibly_until IS NULL
                 THEN 'the end of the model''s knowledge is not known: tempkb model add NAME --knows-until DAY'
-                ELSE 'no item of this group was asked in this variant' END AS reason
+                ELSE 'no item of this group was asked in this variant and in the others' END AS reason
     FROM (SELECT DISTINCT release, measure, paradigm, model, way FROM cells)
     JOIN groups USING (release) CROSS JOIN (SELECT unnest([{literals(PROMPTING.defaults)}]) AS variant)
     LEFT JOIN cells USING ({_CELL})
