@@ -19,7 +19,7 @@ ESTIMATES = [
     "knows",
     "token_ranks",
 ]
-OF_ANSWERS = ["answer_results", "names_by_window"]
+OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]
 
 

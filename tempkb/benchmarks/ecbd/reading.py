@@ -128,13 +128,13 @@ ECBD_RESULTS = View(
     needs=CLOZE_TABLES,
 )
 
-PAPER_YEARS = {"2017-2019": (2017, 2019), "2020-2021": (2020, 2021)}
-"""The first and last year of the groups of the paper's Table 3, seen and unseen by its models."""
-KNOWLEDGE = ("before", "inside", "after")
-"""Where an origin is to the end of a model's knowledge: before it, neither for certain, or after it."""
+# The groups of the paper's Table 3, seen and unseen by its models; and where an origin is to the end of a model's
+# knowledge, inside being neither for certain.
+_PERIOD_YEARS = {"2017-2019": (2017, 2019), "2020-2021": (2020, 2021)}
+_POSITIONS = ("before", "inside", "after")
 _PERIODS = ", ".join(
     f"CASE WHEN year(origin_from) BETWEEN {first} AND {last} THEN '{name}' END"
-    for name, (first, last) in PAPER_YEARS.items()
+    for name, (first, last) in _PERIOD_YEARS.items()
 )
 _ORIGINS = f"""
     CASE subset WHEN 'odie' THEN list_distinct(['{ALL}', year(origin_from)::VARCHAR, {_PERIODS},
@@ -208,7 +208,7 @@ _SUMS_OF_VARIANTS = f"""
 
 _GROUPS = (
     f"By subset, split, kind of span ({ALL}, np, random, and common or proper noun phrases) and origin of the "
-    f"entities: {ALL}, a year, the paper's groups {' and '.join(PAPER_YEARS)}, or before, inside and after the end of "
+    f"entities: {ALL}, a year, the paper's groups {' and '.join(_PERIOD_YEARS)}, or before, inside and after the end of "
     "the model's knowledge (inside: neither for certain); popular entities count for all origins only. Entities are "
     "pooled, years are never averaged. Of a model, split and subset those items count that it was asked in the most of "
     f"{', '.join(PROMPTING.defaults)}, so that variants compare the same items. paradigm is the paper's name of how "
@@ -257,7 +257,7 @@ ECBD_RECALLS = View(
 )
 
 _CELL = f"release, measure, paradigm, model, way, variant, {_SAME}"
-_FIXED = literals((*PAPER_YEARS, *KNOWLEDGE))
+_FIXED = literals((*_PERIOD_YEARS, *_POSITIONS))
 _OF_CELL = ", ".join(
     [f"any_value({name}) FILTER (NOT is_delta) AS {name}" for name in ("value", "low", "high", "n_items", "n_clusters")]
     + [
@@ -290,7 +290,7 @@ ECBD_CELLS = View(
            regexp_extract(way, '[.](.*)-', 1) AS asked_by, regexp_extract(way, '-(.*)$', 1) AS numbers, n_parameters,
            value, low, high, delta, delta_low, delta_high, n_items, n_clusters,
            CASE WHEN value IS NOT NULL THEN NULL
-                WHEN origin IN ({literals(KNOWLEDGE)}) AND knows_possibly_until IS NULL
+                WHEN origin IN ({literals(_POSITIONS)}) AND knows_possibly_until IS NULL
                 THEN 'the end of the model''s knowledge is not known: tempkb model add NAME --knows-until DAY'
                 ELSE 'no item of this group was asked in this variant and in the others' END AS reason
     FROM (SELECT DISTINCT release, measure, paradigm, model, way FROM cells)

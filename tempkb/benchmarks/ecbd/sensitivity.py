@@ -49,13 +49,13 @@ def rows(store: Store) -> list[dict[str, Any]]:
 def _growths(pairs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     clusters, is_near = np.array(pairs["clusters"], np.uint64), np.array(pairs["is_near"])
     # What is rarer than any number can tell is as rare as one can.
-    nats = [np.minimum(pairs[name], 700.0) for name in ("without", "original")]
+    without, original = (np.minimum(pairs[name], 700.0) for name in ("without", "original"))
     rules = {
         f"within {NEAR} words": (is_near, "no scored span"),
         "at any distance": (np.full(len(is_near), not is_near.all()), "every scored span"),
     }
     for spans, (kept, lacking) in rules.items():
-        found = growths(*(one[kept] for one in nats), clusters[kept]) if kept.any() else {}
+        found = growths(without[kept], original[kept], clusters[kept]) if kept.any() else {}
         for statistic in STATISTICS:
             one = found.get(statistic)
             yield {name: pairs[name] for name in ("release", "paradigm", "model", "numbers")} | {

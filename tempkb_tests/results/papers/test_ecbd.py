@@ -206,6 +206,7 @@ def test_groups_by_the_end_of_a_models_knowledge_are_each_models_own():
     assert {("2017-2019", None), ("2020-2021", 4)} <= years
 
 
+@pytest.mark.slow
 def test_kinds_of_spans_are_apart_and_names_count_among_noun_phrases():
     world = Asked()
     for item, kind, np_type, nats in (
@@ -297,6 +298,7 @@ def test_examples_are_a_span_of_each_kind_and_year_with_what_models_say():
     ]
 
 
+@pytest.mark.slow
 def test_growths_are_medians_with_intervals_by_entity():
     clusters = np.repeat(np.arange(12), np.arange(1, 13))
     generator = random.Random(7)  # noqa: S311 - no secret
