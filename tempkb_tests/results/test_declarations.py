@@ -52,6 +52,7 @@ def test_the_other_views_of_results_are_those_of_items():
         "leak_free_items",
         "entity_knowledge",
         "stale_answers",
+        "ecbd_cells",
     }
 
 

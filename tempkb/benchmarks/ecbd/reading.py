@@ -184,7 +184,7 @@ _NATS = f"SELECT *, nats AS value FROM ({CLOZE_SCORES}) WHERE {_IN_DEFAULTS}"
 # brackets, so that the mean over entities is the difference, and their spread that of the delta method.
 _SUMS_OF_VARIANTS = f"""
     WITH entities AS (
-        SELECT * EXCLUDE (n, s), n AS items, s / n AS nats FROM ({_in_groups(_NATS, ", ".join(_OF_SCORES))})
+        SELECT *, n AS items, s / n AS nats FROM ({_in_groups(_NATS, ", ".join(_OF_SCORES))})
     ), paired AS (
         SELECT *, avg(nats) OVER same AS mean, avg(original) OVER same AS mean_before
         FROM entities LEFT JOIN (
@@ -208,8 +208,8 @@ _SUMS_OF_VARIANTS = f"""
 
 _GROUPS = (
     f"By subset, split, kind of span ({ALL}, np, random, and common or proper noun phrases) and origin of the "
-    f"entities: {ALL}, a year, the paper's groups {' and '.join(_PERIOD_YEARS)}, or before, inside and after the end of "
-    "the model's knowledge (inside: neither for certain); popular entities count for all origins only. Entities are "
+    f"entities: {ALL}, a year, the paper's groups {' and '.join(_PERIOD_YEARS)}, or before, inside and after the end "
+    "of the model's knowledge (inside: neither for certain); popular entities count for all origins only. Entities are "
     "pooled, years are never averaged. Of a model, split and subset those items count that it was asked in the most of "
     f"{', '.join(PROMPTING.defaults)}, so that variants compare the same items. paradigm is the paper's name of how "
     f"the model is asked: {'; '.join(f'{name}, {meaning}' for name, meaning in PARADIGMS.items())}."
@@ -236,7 +236,7 @@ _RECALLS = f"""
 """
 _SUMS_OF_RECALLS = f"""
     WITH entities AS ({_in_groups(_RECALLS, ", ".join(_OF_ANSWERS))})
-    SELECT * EXCLUDE (n, s, original), n AS items, n, 'share of items' AS metric, unnest([
+    SELECT {", ".join(_OF_ANSWERS)}, {_SAME}, variant, cluster, n AS items, n, 'share of items' AS metric, unnest([
         {{'aggregate': 'recall_at_10', 'form': '{SHARE}', 's': s}},
         {{'aggregate': 'recall_minus_original', 'form': '{DIFFERENCE}', 's': s - original}}
     ], max_depth := 2)
