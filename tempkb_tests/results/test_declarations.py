@@ -19,7 +19,7 @@ ESTIMATES = [
     "knows",
     "token_ranks",
 ]
-OF_ANSWERS = ["answer_results", "names_by_window"]
+OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]
 
 
@@ -52,6 +52,7 @@ def test_the_other_views_of_results_are_those_of_items():
         "leak_free_items",
         "entity_knowledge",
         "stale_answers",
+        "ecbd_cells",
     }
 
 
