@@ -20,7 +20,7 @@ ESTIMATES = [
     "token_ranks",
     "results_by_change",
 ]
-OF_ANSWERS = ["answer_results", "names_by_window"]
+OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]
 
 
@@ -53,6 +53,7 @@ def test_the_other_views_of_results_are_those_of_items():
         "leak_free_items",
         "entity_knowledge",
         "stale_answers",
+        "ecbd_cells",
     }
 
 

@@ -23,6 +23,8 @@ from tempkb.results.papers.items import (
 from tempkb.store.listings import Sheet, as_csv, as_latex
 from tempkb.store.store import Store
 
+_KINDS = {"drawing": "a drawing without data"}
+
 
 def print_items(paper: str) -> None:
     """Print the items of one paper, or of all, with what this home can make of them."""
@@ -31,29 +33,34 @@ def print_items(paper: str) -> None:
         raise SettingsError(f"paper {paper!r}: no such paper; expected one of {', '.join(papers())}")
     every = [one for one in papers().values() if paper in ("", one.name)]
     for one in every:
-        lines = [(name, item.shows, standing(store, one, item)) for name, item in one.items.items()]
+        lines, lacking_it = [], dict[str, list[str]]()
+        for name, item in one.items.items():
+            here, lacks = standing(store, one, item)
+            lines.append((name, item.shows, here))
+            for what in lacks:
+                lacking_it.setdefault(what, []).append(name)
         print_sheet(Sheet(("item", "shows", "here"), lines, one.title))
+        for what, names in lacking_it.items():
+            say(f"{', '.join(names)} {'lacks' if len(names) == 1 else 'lack'} {what}")
     made = next((f"{one.name} {name}" for one in every for name in one.items if one.items[name].query), "")
     print_next(f"paper {made}", "docs papers")
 
 
-def standing(store: Store, paper: Paper, item: Item) -> str:
-    """Return in words whether a home can make an item, or what it lacks for it."""
-    match item.kind:
-        case "drawing":
-            return "a drawing without data"
-        case "text":
-            return f"see {item.see}"
-        case "training":
-            return "lacks models that are trained on dated text"
-        case "elsewhere":
-            return item.differs
+def standing(store: Store, paper: Paper, item: Item) -> tuple[str, list[str]]:
+    """Return in words whether a home can make an item, and what it lacks for it, each with what to type."""
+    if item.kind != "data":
+        return {"text": f"see {item.see}", "elsewhere": "no"}.get(item.kind, item.kind), [*_why_not(item)]
     lacks = lacking(store, paper, item)
     if absent := unbuilt(store, item):
-        return f"lacks {'; '.join(lacks) or ', '.join(absent)}"
-    if not lacks:
-        return "yes"
-    return f"{'in part; ' if rows_of(store, item) else ''}lacks {'; '.join(lacks)}"
+        return "no", lacks or [f"{', '.join(absent)}, of which nothing is built: tempkb tables {absent[0]}"]
+    return ("in part" if rows_of(store, item) else "no") if lacks else "yes", lacks
+
+
+def _why_not(item: Item) -> Iterator[str]:
+    if item.kind == "training":
+        yield "models that are trained on dated text"
+    if item.kind == "elsewhere":
+        yield item.differs
 
 
 def print_item(
@@ -73,7 +80,9 @@ def print_item(
     store, item, one = open_store(), find(paper, name), papers()[paper]
     title = f"{one.title}, {in_words(name)}"
     if item.kind != "data":
-        raise SettingsError(f"{title}: {item.shows}: {standing(store, one, item)}; all items: tempkb paper {paper}")
+        here, lacks = standing(store, one, item)
+        why = f"it lacks {lacks[0]}" if item.kind == "training" else lacks[0] if lacks else _KINDS.get(here, here)
+        raise SettingsError(f"{title}: {item.shows}: {why}; all items: tempkb paper {paper}")
     rows = rows_of(store, item, releases, models)
     if not rows:
         raise _nothing(store, one, item, title, [*releases, *models])
@@ -101,8 +110,6 @@ def _nothing(store: Store, paper: Paper, item: Item, title: str, asked: Sequence
 
 
 def _remarks(store: Store, paper: Paper, item: Item, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    if item.delta:
-        yield f"In brackets: {item.delta.replace('_', ' ')}."
     if reasons := list(dict.fromkeys(row["reason"] for row in rows if row.get("reason"))):
         yield f"Empty cells: {'; '.join(reasons)}."
     if lacks := lacking(store, paper, item):

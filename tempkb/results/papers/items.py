@@ -231,13 +231,14 @@ _FORMS: Mapping[str, Callable[..., str]] = {
     "number": partial(rounded, digits=2),
     "percent": partial(percent, digits=1),
     "count": lambda value, sign="": f"{value:{sign},.0f}",
-    "text": str,
 }
 
 
-def _cell(item: Item, row: Row) -> Marked:
+def _cell(item: Item, row: Row) -> object:
     if row["value"] is None:
-        return Marked("")
+        return "" if item.form == "text" else Marked("")
+    if item.form == "text":
+        return str(row["value"])
     text = _FORMS[item.form](row["value"])
     if item.delta and row[item.delta] is not None:
         text += f" ({_FORMS[item.form](row[item.delta], sign='+')})"

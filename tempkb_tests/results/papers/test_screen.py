@@ -5,6 +5,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from tempkb.commands.cli import main
+from tempkb.commands.screens.papers import standing
 from tempkb.results.papers.items import Drawing, papers
 from tempkb.results.papers.pictures import drawn
 from tempkb_tests.results.papers.test_items import CITIES
@@ -29,7 +30,9 @@ def typed(scored_home, linked_home, monkeypatch):
 def test_each_item_is_printed_or_says_what_it_lacks(paper, name, scored_home, linked_home, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(linked_home if paper == "tempel" else scored_home))
     done = CliRunner().invoke(main, ["paper", paper, name])
+    here, lacks = standing(open_store(), papers()[paper], papers()[paper].items[name])
     assert done.exit_code == 0 or "this home has nothing of it" in done.output, done.output
+    assert (done.exit_code, bool(lacks)) in {"yes": [(0, False)], "in part": [(0, True)], "no": [(1, True)]}[here]
 
 
 def test_all_items_are_listed_with_what_is_lacking(typed):
