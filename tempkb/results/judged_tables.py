@@ -247,14 +247,11 @@ _ESTIMATED_BY_CHANGE = estimates(
             f"n_{name}",
             f"s_{name}",
             f"n_{name}",
-            tuple(
-                (label, literal(value))
-                for label, value in {
-                    "evaluation": evaluation,
-                    "metric": "mean of answers",
-                    "aggregate": name,
-                    "form": SHARE if name in _ARE_SHARES else FRACTION,
-                }.items()
+            (
+                ("evaluation", literal(evaluation)),
+                ("metric", literal("mean of answers")),
+                ("aggregate", literal(name)),
+                ("form", literal(SHARE if name in _ARE_SHARES else FRACTION)),
             ),
         )
         for name, evaluation in _CELLS.items()

@@ -51,8 +51,8 @@ def standing(store: Store, paper: Paper, item: Item) -> tuple[str, list[str]]:
     if item.kind != "data":
         return {"text": f"see {item.see}", "elsewhere": "no"}.get(item.kind, item.kind), [*_why_not(item)]
     lacks = lacking(store, paper, item)
-    if absent := unbuilt(store, item):
-        return "no", lacks or [f"{', '.join(absent)}, of which nothing is built: tempkb tables {absent[0]}"]
+    if not lacks and (absent := unbuilt(store, item)):
+        lacks = [f"{', '.join(absent)}, of which nothing is built: tempkb tables {absent[0]}"]
     return ("in part" if rows_of(store, item) else "no") if lacks else "yes", lacks
 
 
