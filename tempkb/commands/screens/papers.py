@@ -50,9 +50,9 @@ def standing(store: Store, paper: Paper, item: Item) -> tuple[str, list[str]]:
     """Return in words whether a home can make an item, and what it lacks for it, each with what to type."""
     if item.kind != "data":
         return {"text": f"see {item.see}", "elsewhere": "no"}.get(item.kind, item.kind), [*_why_not(item)]
-    lacks = lacking(store, paper, item)
-    if absent := unbuilt(store, item):
-        return "no", lacks or [f"{', '.join(absent)}, of which nothing is built: tempkb tables {absent[0]}"]
+    lacks, absent = lacking(store, paper, item), unbuilt(store, item)
+    if absent and not lacks:
+        lacks = [f"{', '.join(absent)}, of which nothing is built: tempkb tables {absent[0]}"]
     return ("in part" if rows_of(store, item) else "no") if lacks else "yes", lacks
 
 
