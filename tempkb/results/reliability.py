@@ -1,0 +1,100 @@
+"""How often choices and answers are right that a model gives with some confidence: rows and picture of reliability.
+
+The confidence in an answer is the probability that the model gave all of its tokens; of a masked model a
+pseudo-probability, which depends on the number of masks. An answer that runs on behind the name (of causal.greedy) has
+no probability of its own, and served models may tell none: they have no rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tempkb.core.pictures import figure
+from tempkb.core.statistics import Calibration, calibration
+from tempkb.models.generations.tables import GENERATIONS
+from tempkb.results.answering import calibrated
+from tempkb.results.judged_tables import JUDGED_ANSWERS
+from tempkb.results.judging import RUNNING_ON
+from tempkb.results.reading import read_answers
+from tempkb.results.requests import KnowledgeRequest
+from tempkb.store.store import Store
+
+Row = Mapping[str, Any]
+
+
+def rows(store: Store) -> list[dict[str, Any]]:
+    """Return a row for each bin of confidence of each release, model, scorer or decoder, and kind of choices."""
+    found = []
+    for answers in read_answers(store, KnowledgeRequest()):
+        for choices, some in (("changes before", answers.is_before), ("changes after", answers.is_after)):
+            found += _rows((answers.release, answers.model, answers.scorer, choices), calibrated(answers, some))
+    return sorted([*found, *_of_answers(store)], key=lambda row: (row["release"], row["model"], row["way"]))
+
+
+def _of_answers(store: Store) -> Iterator[dict[str, Any]]:
+    """The rows of answers to queries about facts, which are right if they are a right name."""
+    if not store.lake.partitions(JUDGED_ANSWERS.name):
+        return
+    groups = store.ask(
+        f"""
+        SELECT j.release, j.model, j.decoder, list(exp(g.log_prob_nats) ORDER BY j.item_id) AS confidences,
+               list(j.exact_match ORDER BY j.item_id) AS is_right, list(j.cluster_id ORDER BY j.item_id) AS clusters
+        FROM {JUDGED_ANSWERS.name} AS j JOIN {GENERATIONS.name} AS g USING (question_id, model, decoder)
+        WHERE j.wording = 'once' AND j.exact_match IS NOT NULL AND g.rank = 1 AND g.log_prob_nats IS NOT NULL
+          AND NOT starts_with(j.decoder, '{RUNNING_ON}')
+        GROUP BY ALL ORDER BY ALL
+        """,
+        JUDGED_ANSWERS.name,
+        GENERATIONS.name,
+    )
+    for one in groups:
+        # Rounding may leave a certain answer just above one.
+        confidences = np.minimum(one["confidences"], 1.0)
+        found = calibration(confidences, one["is_right"], one["clusters"])
+        yield from _rows((one["release"], one["model"], one["decoder"], "answers"), found)
+
+
+def _rows(of: tuple[str, ...], found: Calibration | None) -> Iterator[dict[str, Any]]:
+    for number, one in enumerate(found.bins if found else (), 1):
+        yield {
+            **dict(zip(("release", "model", "way", "choices"), of, strict=True)),
+            "calibration_error": None if found is None or found.error is None else round(found.error, 3),
+            "brier": None if found is None else round(found.brier.value, 3),
+            "bin": number,
+            "confidence": one.mean_confidence,
+            "value": one.right.value,
+            "low": one.right.low,
+            "high": one.right.high,
+            "minus_confidence": one.right.value - one.mean_confidence,
+            "n_items": one.right.n_items,
+            "n_clusters": one.right.n_clusters,
+        }
+
+
+@contextmanager
+def reliability_figure(_store: Store, rows: Sequence[Row]) -> Iterator[Any]:
+    """Give a figure of the share of right choices by confidence: a panel for each release and kind of choices."""
+    panels: dict[tuple[str, str], dict[tuple[str, str], list[Row]]] = {}
+    for row in rows:
+        own = panels.setdefault((row["release"], row["choices"]), {})
+        own.setdefault((row["model"], row["way"]), []).append(row)
+    n = max(1, len(panels))
+    with figure(n, 1, width=1 + 4.2 * n, height=4.6) as (canvas, axes):
+        for axis, (name, series) in zip([axes] if n == 1 else axes, sorted(panels.items()), strict=False):
+            axis.plot([0, 1], [0, 1], color="#c8ced6", linewidth=1, zorder=0)
+            for key, own in sorted(series.items()):
+                xs, ys = [row["confidence"] for row in own], [row["value"] for row in own]
+                (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1, label=" ".join(key))
+                for row in own:
+                    if row["low"] is not None:
+                        ends = [row["low"], row["high"]]
+                        axis.plot([row["confidence"]] * 2, ends, color=line.get_color(), linewidth=1, alpha=0.5)
+            axis.set_title(", ".join(name), fontsize=8)
+            axis.set_xlabel("mean confidence of the bin", fontsize=8)
+            axis.set_ylabel("share of right choices", fontsize=8)
+            axis.tick_params(labelsize=7)
+            axis.legend(fontsize=6, frameon=False)
+            axis.spines[["top", "right"]].set_visible(False)
+        yield canvas
