@@ -22,15 +22,24 @@ from tempkb.results.requests import KnowledgeRequest
 from tempkb.store.store import Store
 
 Row = Mapping[str, Any]
+ERROR = "error"
+"""Stands in the place of a bin in the row of a calibration error."""
 
 
 def rows(store: Store) -> list[dict[str, Any]]:
-    """Return a row for each bin of confidence of each release, model, scorer or decoder, and kind of choices."""
+    """Return a row for each bin of confidence of a release, a model's scorer or decoder and a kind of choices.
+
+    Behind them, of each, a row with the calibration error of all of its choices.
+    """
     found = []
     for answers in read_answers(store, KnowledgeRequest()):
         for choices, some in (("changes before", answers.is_before), ("changes after", answers.is_after)):
             found += _rows((answers.release, answers.model, answers.scorer, choices), calibrated(answers, some))
-    return sorted([*found, *_of_answers(store)], key=lambda row: (row["release"], row["model"], row["way"]))
+    return sorted([*found, *_of_answers(store)], key=_place)
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    return (row["release"], row["choices"], row["way"], row["bin"] == ERROR, len(row["bin"]), row["bin"], row["model"])
 
 
 def _of_answers(store: Store) -> Iterator[dict[str, Any]]:
@@ -57,20 +66,27 @@ def _of_answers(store: Store) -> Iterator[dict[str, Any]]:
 
 
 def _rows(of: tuple[str, ...], found: Calibration | None) -> Iterator[dict[str, Any]]:
-    for number, one in enumerate(found.bins if found else (), 1):
+    """A row for each bin, and one for the calibration error of all."""
+    if found is None:
+        return
+    about = dict(zip(("release", "model", "way", "choices"), of, strict=True))
+    for number, one in enumerate(found.bins, 1):
+        right = one.right
         yield {
-            **dict(zip(("release", "model", "way", "choices"), of, strict=True)),
-            "calibration_error": None if found is None or found.error is None else round(found.error, 3),
-            "brier": None if found is None else round(found.brier.value, 3),
-            "bin": number,
+            **about,
+            "bin": str(number),
             "confidence": one.mean_confidence,
-            "value": one.right.value,
-            "low": one.right.low,
-            "high": one.right.high,
-            "minus_confidence": one.right.value - one.mean_confidence,
-            "n_items": one.right.n_items,
-            "n_clusters": one.right.n_clusters,
+            "value": right.value,
+            "low": right.low,
+            "high": right.high,
+            "minus_confidence": right.value - one.mean_confidence,
+            "n_items": right.n_items,
+            "n_clusters": right.n_clusters,
+            "brier": None,
         }
+    figures = {"value": found.error, "n_items": found.brier.n_items, "n_clusters": found.brier.n_clusters}
+    unknown = dict.fromkeys(("confidence", "low", "high", "minus_confidence"))
+    yield {**about, "bin": ERROR, **unknown, **figures, "brier": found.brier.value}
 
 
 @contextmanager
@@ -78,6 +94,8 @@ def reliability_figure(_store: Store, rows: Sequence[Row]) -> Iterator[Any]:
     """Give a figure of the share of right choices by confidence: a panel for each release and kind of choices."""
     panels: dict[tuple[str, str], dict[tuple[str, str], list[Row]]] = {}
     for row in rows:
+        if row["confidence"] is None:
+            continue
         own = panels.setdefault((row["release"], row["choices"]), {})
         own.setdefault((row["model"], row["way"]), []).append(row)
     n = max(1, len(panels))
