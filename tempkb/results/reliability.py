@@ -31,7 +31,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
 
     Behind them, of each, a row with the calibration error of all of its choices.
     """
-    found = []
+    found: list[dict[str, Any]] = []
     for answers in read_answers(store, KnowledgeRequest()):
         for choices, some in (("changes before", answers.is_before), ("changes after", answers.is_after)):
             found += _rows((answers.release, answers.model, answers.scorer, choices), calibrated(answers, some))
@@ -92,24 +92,22 @@ def _rows(of: tuple[str, ...], found: Calibration | None) -> Iterator[dict[str, 
 @contextmanager
 def reliability_figure(_store: Store, rows: Sequence[Row]) -> Iterator[Any]:
     """Give a figure of the share of right choices by confidence: a panel for each release and kind of choices."""
-    panels: dict[tuple[str, str], dict[tuple[str, str], list[Row]]] = {}
+    panels: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
-        if row["confidence"] is None:
-            continue
-        own = panels.setdefault((row["release"], row["choices"]), {})
-        own.setdefault((row["model"], row["way"]), []).append(row)
+        if row["confidence"] is not None:
+            series = panels.setdefault(f"{row['release']}, {row['choices']}", {})
+            series.setdefault(f"{row['model']} {row['way']}", []).append(row)
     n = max(1, len(panels))
     with figure(n, 1, width=1 + 4.2 * n, height=4.6) as (canvas, axes):
-        for axis, (name, series) in zip([axes] if n == 1 else axes, sorted(panels.items()), strict=False):
+        for axis, (title, series) in zip([axes] if n == 1 else axes, sorted(panels.items()), strict=False):
             axis.plot([0, 1], [0, 1], color="#c8ced6", linewidth=1, zorder=0)
-            for key, own in sorted(series.items()):
-                xs, ys = [row["confidence"] for row in own], [row["value"] for row in own]
-                (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1, label=" ".join(key))
-                for row in own:
-                    if row["low"] is not None:
-                        ends = [row["low"], row["high"]]
-                        axis.plot([row["confidence"]] * 2, ends, color=line.get_color(), linewidth=1, alpha=0.5)
-            axis.set_title(", ".join(name), fontsize=8)
+            for name, bins in sorted(series.items()):
+                xs, ys = [one["confidence"] for one in bins], [one["value"] for one in bins]
+                (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1, label=name)
+                for x, one in zip(xs, bins, strict=True):
+                    if one["low"] is not None:
+                        axis.plot([x, x], [one["low"], one["high"]], color=line.get_color(), linewidth=1, alpha=0.5)
+            axis.set_title(title, fontsize=8)
             axis.set_xlabel("mean confidence of the bin", fontsize=8)
             axis.set_ylabel("share of right choices", fontsize=8)
             axis.tick_params(labelsize=7)
