@@ -224,7 +224,8 @@ _SUMS_OF_DURATIONS = f"""
             AND coalesce(s.valid_to > q.window_start, true)
         GROUP BY ALL
     )
-    SELECT benchmark, release, model, decoder, wording, '{FRACTION}' AS form, cluster_id AS cluster,
+    SELECT benchmark, {_OF.removesuffix(", window_start")}, wording, 'mean of items' AS metric, 'f1' AS aggregate,
+           '{FRACTION}' AS form, cluster_id AS cluster,
            least(greatest(round(days / 365.25), 1), {_MOST_YEARS})::SMALLINT AS held_years,
            count(*) AS n, sum(f1) AS s, count(*) AS items
     FROM {JUDGED_ANSWERS.name} JOIN held USING (release, item_id) WHERE f1 IS NOT NULL AND split = 'test' GROUP BY ALL
@@ -236,7 +237,10 @@ ANSWERS_BY_DURATION = View(
     "subject: held_years is the duration of the spell of the query's first answer in years, rounded, at least 1; "
     f"{_MOST_YEARS} are {_MOST_YEARS} or more. What still holds counts to the day of the dump; a spell whose start is "
     "not known does not count.",
-    query=estimates(_SUMS_OF_DURATIONS, ("benchmark", "release", "model", "decoder", "wording", "held_years")),
+    query=estimates(
+        _SUMS_OF_DURATIONS,
+        ("benchmark", "release", "model", "decoder", "split", "wording", "metric", "aggregate", "held_years"),
+    ),
     needs=(JUDGED_ANSWERS.name, FACT_RELEASES.name, FACT_SPELLS.name),
     optional=_QUERIES,
 )

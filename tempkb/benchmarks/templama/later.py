@@ -82,12 +82,13 @@ _LAST = f"""
 """
 _JUDGED = "judged_answers"  # declared in a later room
 _OF = "release, model, scorer, variant"
+_LABELS = (*_OF.split(", "), "split", "metric", "aggregate")
 _LIKELIHOODS = f"""
     WITH answers AS MATERIALIZED ({_ANSWERS}), kinds AS (
         SELECT release, fact, CASE count(DISTINCT target_id) WHEN 1 THEN 'single' ELSE 'multiple' END AS kind
         FROM answers GROUP BY ALL
     ), scored AS MATERIALIZED (
-        SELECT p.release, s.model, s.scorer, p.variant, p.item_id AS fact, p.target_id, p.cluster_id, p.year,
+        SELECT p.release, s.model, s.scorer, p.variant, p.item_id AS fact, p.target_id, p.cluster_id, p.split, p.year,
                p.year - year(l.window_start) AS years_after, l.window_start, s.log_prob_nats
         FROM (FROM {LATER_PROMPTS.name} WHERE variant LIKE 'later%') AS p JOIN {SCORES} AS s USING (prompt_id)
         JOIN ({_LAST}) AS l ON l.model = s.model AND l.release = p.release
@@ -107,7 +108,8 @@ _LIKELIHOODS = f"""
                       || CASE WHEN is_right THEN ['right'] ELSE [] END) AS condition
         FROM known JOIN kinds USING (release, fact) LEFT JOIN judged USING (release, model, query_id)
     )
-    SELECT {_OF}, kind, condition, years_after, year, '{MEAN}' AS form, cluster_id AS cluster, count(*) AS n,
+    SELECT {_OF}, split, 'difference of log-probabilities' AS metric, '{MEAN}' AS aggregate, kind, condition,
+           years_after, year, '{MEAN}' AS form, cluster_id AS cluster, count(*) AS n,
            sum(log_prob_nats - known_nats) AS s, count(*) AS items
     FROM chosen JOIN scored USING ({_OF}, fact, target_id) GROUP BY ALL
 """
@@ -121,7 +123,7 @@ FUTURE_LIKELIHOODS = View(
     "query of that window is an exact match; first, if no other object that the subject has in the release gets more "
     "in that year; or all. Standard errors are by subject. Asked for by tempkb score --variant later_dated (models "
     "that were told the year) or --variant later_in_year.",
-    query=estimates(_LIKELIHOODS, (*_OF.split(", "), "kind", "condition", "years_after", "year")),
+    query=estimates(_LIKELIHOODS, (*_LABELS, "kind", "condition", "years_after", "year")),
     needs=(TEMPLAMA_PROMPTS.name, FACT_RELEASES.name, LATER_PROMPTS.name, MODELS, SCORES),
     optional=(_JUDGED,),
 )
@@ -137,7 +139,8 @@ _ENTROPIES = f"""
                ln(sum(exp(less))) - sum(less * exp(less)) / sum(exp(less)) AS entropy
         FROM scored GROUP BY ALL
     )
-    SELECT e.release, e.model, e.scorer, e.variant, e.year, q.change_class,
+    SELECT e.release, e.model, e.scorer, e.variant, '{ALL}' AS split, 'entropy' AS metric, '{MEAN}' AS aggregate,
+           e.year, q.change_class,
            unnest(['{ALL}', q.answer_set]) AS answer_set,
            e.year - year(l.window_start) AS years_after, '{MEAN}' AS form, e.item_id AS cluster, 1 AS n, e.entropy AS s,
            1 AS items
@@ -155,6 +158,6 @@ FUTURE_ENTROPIES = View(
     "years_after is the number of years after that of the last window that the model certainly knows to its end (null: "
     "not known). Standard errors are by query. Asked for by tempkb score --variant future_dated or --variant "
     "future_in_year; --windows A..B chooses the years.",
-    query=estimates(_ENTROPIES, (*_OF.split(", "), "change_class", "answer_set", "year", "years_after")),
+    query=estimates(_ENTROPIES, (*_LABELS, "change_class", "answer_set", "year", "years_after")),
     needs=(TEMPLAMA_PROMPTS.name, FACT_RELEASES.name, FUTURE_RELATION_QUERIES.name, LATER_PROMPTS.name, MODELS, SCORES),
 )
