@@ -18,8 +18,10 @@ ESTIMATES = [
     "scores_by_gap",
     "knows",
     "token_ranks",
+    "future_likelihoods",
+    "future_entropies",
 ]
-OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls"]
+OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls", "answers_by_duration"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]
 
 
