@@ -205,8 +205,8 @@ def answering_of(answers: Answers) -> Answering:
         two_ways,
         without_one,
         until,
-        _calibrated(answers, answers.is_before),
-        _calibrated(answers, answers.is_after),
+        calibrated(answers, answers.is_before),
+        calibrated(answers, answers.is_after),
     )
 
 
@@ -222,8 +222,12 @@ def _levels(answers: Answers) -> tuple[Estimate | None, Estimate | None, tuple[f
     return proportion(values, clusters), two_way_proportion(values, clusters, answers.objects[known]), without_one
 
 
-def _calibrated(answers: Answers, some: Flags) -> Calibration | None:
-    """How well the confidence in the preferred object fits the share of changes in which it is the new one."""
+def calibrated(answers: Answers, some: Flags) -> Calibration | None:
+    """Return how well the confidence in the preferred object fits the share of changes in which it is the new one.
+
+    Args:
+        some: the changes that count; None is returned without one.
+    """
     if not some.any():
         return None
     return calibration(*forced_choice(answers.new[some], answers.old[some]), answers.clusters[some])

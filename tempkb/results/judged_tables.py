@@ -1,9 +1,10 @@
 """The tables of what answers of models are worth, and the views of their means."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.reading import united
 from tempkb.core.estimates_sql import ALL as EVERY
-from tempkb.core.estimates_sql import FRACTION, SHARE, Measure, estimates, pooled, window_of
+from tempkb.core.estimates_sql import FRACTION, SHARE, Measure, end_of_window, estimates, pooled, window_of
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.generations.tables import STATUSES
 from tempkb.models.scores.tables import PROMPT_SCORES
@@ -277,5 +278,43 @@ RESULTS_BY_CHANGE = View(
     optional=("fact_scores", PROMPT_SCORES.name, JUDGED_ANSWERS.name),
 )
 
+_MOST_YEARS = 10
+_FIRST_ANSWERS = " UNION ALL ".join(
+    f"SELECT release, query_id AS item_id, subject_id, relation, answers[1].entity_id AS object_id, window_start, "
+    f"granularity FROM {one} WHERE template_no = 1"
+    for one in _QUERIES
+)
+_SUMS_OF_DURATIONS = f"""
+    WITH held AS (
+        SELECT q.release, q.item_id, max(date_diff('day', s.valid_from, coalesce(s.valid_to, r.dump_date))) AS days
+        FROM ({_FIRST_ANSWERS}) AS q
+        JOIN (SELECT release, dump_date FROM {FACT_RELEASES.name}) AS r USING (release)
+        JOIN (SELECT release, subject_id, relation, object_id, valid_from, valid_to FROM {FACT_SPELLS.name}) AS s
+        ON s.release = q.release AND s.subject_id = q.subject_id AND s.relation = q.relation
+            AND s.object_id = q.object_id AND s.valid_from < {end_of_window("q.window_start", "q.granularity")}
+            AND coalesce(s.valid_to > q.window_start, true)
+        GROUP BY ALL
+    )
+    SELECT benchmark, {_OF.removesuffix(", window_start")}, wording, 'mean of items' AS metric, 'f1' AS aggregate,
+           '{FRACTION}' AS form, cluster_id AS cluster,
+           least(greatest(round(days / 365.25), 1), {_MOST_YEARS})::SMALLINT AS held_years,
+           count(*) AS n, sum(f1) AS s, count(*) AS items
+    FROM {JUDGED_ANSWERS.name} JOIN held USING (release, item_id) WHERE f1 IS NOT NULL AND split = 'test' GROUP BY ALL
+"""
+
+ANSWERS_BY_DURATION = View(
+    name="answers_by_duration",
+    meaning="Mean F1 of answers to the queries of the test split by how long the fact holds, with standard errors by "
+    "subject: held_years is the duration of the spell of the query's first answer in years, rounded, at least 1; "
+    f"{_MOST_YEARS} are {_MOST_YEARS} or more. What still holds counts to the day of the dump; a spell whose start is "
+    "not known does not count.",
+    query=estimates(
+        _SUMS_OF_DURATIONS,
+        ("benchmark", "release", "model", "decoder", "split", "wording", "metric", "aggregate", "held_years"),
+    ),
+    needs=(JUDGED_ANSWERS.name, FACT_RELEASES.name, FACT_SPELLS.name),
+    optional=_QUERIES,
+)
+
 TABLES = (JUDGED_ANSWERS, JUDGED_CHANGES)
-VIEWS = (ANSWER_RESULTS, NAMES_BY_WINDOW, TOKEN_RANKS, RESULTS_BY_CHANGE)
+VIEWS = (ANSWER_RESULTS, NAMES_BY_WINDOW, TOKEN_RANKS, RESULTS_BY_CHANGE, ANSWERS_BY_DURATION)

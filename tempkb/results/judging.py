@@ -42,7 +42,7 @@ Row = Mapping[str, Any]
 
 _BATCH_ROWS = 4096
 _OF_MODELS = {GENERATIONS.name, PROMPT_SCORES.name, MODELS.name}  # tables of which each partition is of one model
-_RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
+RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
 
 # Benchmarks that put questions to models, with the names of their prompts, and what is right.
 _JUDGED = [
@@ -167,7 +167,7 @@ def _worth(row: Row, names: Sequence[str], in_tokens: Sequence[tuple[int, ...]])
     texts = [one["text"] for one in answers if one["text"] is not None]
     # Nothing is worth nothing, also where the answer of a lower rank has a text.
     first = [answers[0]["text"]] if answers[0]["text"] is not None else []
-    if row["decoder"].startswith(_RUNNING_ON):
+    if row["decoder"].startswith(RUNNING_ON):
         first = [beginning(text, names) for text in first]
     worth: dict[str, float | None] = {
         "exact_match": best(exact_match, first, names),
@@ -225,7 +225,7 @@ def _names(row: Row) -> dict[str, str | None]:
         return labels
 
     def kind(new: Sequence[str], old: Sequence[str], other: Sequence[str]) -> str:
-        return named(first["text"], new, old, other, runs_on=row["decoder"].startswith(_RUNNING_ON))
+        return named(first["text"], new, old, other, runs_on=row["decoder"].startswith(RUNNING_ON))
 
     found = {**labels, "names": kind(row["new_names"], row["old_names"], row["other_names"])}
     if row["placebo_new_names"]:

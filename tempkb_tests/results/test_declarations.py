@@ -19,8 +19,10 @@ ESTIMATES = [
     "knows",
     "token_ranks",
     "results_by_change",
+    "future_likelihoods",
+    "future_entropies",
 ]
-OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls"]
+OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls", "answers_by_duration"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]
 
 

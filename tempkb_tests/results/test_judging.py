@@ -1,6 +1,7 @@
 """Answers that were written by hand, judged: what they are worth, whom they name, and the shares of these."""
 
 import math
+from datetime import date
 
 import pyarrow as pa
 import pytest
@@ -420,3 +421,51 @@ def test_the_mean_over_cells_and_that_over_answers_differ_and_the_second_has_an_
     assert (pooled["low"], pooled["high"]) == (pytest.approx(expected.low), pytest.approx(expected.high))
     # Nothing is known of the model's date.
     assert pooled["windows_after"] is None
+
+
+def test_answers_count_by_how_long_the_first_answer_of_the_query_holds():
+    """Reed holds for three years, Salt since 2010, Moss for a month; of Bath the start is not known."""
+    world = World()
+    world.add("fact_releases", release="r", dump_date=date(2022, 1, 1))
+    spells = {
+        "Reed": (date(2019, 1, 1), date(2022, 1, 1)),
+        "Salt": (date(2010, 1, 1), None),
+        "Moss": (date(2021, 6, 1), date(2021, 7, 1)),
+        "Bath": (None, None),
+    }
+    for team, (first, end) in spells.items():
+        about = {"release": "r", "subject_id": f"of {team}", "relation": "P54", "object_id": team}
+        # What ended before the query's year does not count.
+        world.add("fact_spells", spell_no=1, valid_from=date(2000, 1, 1), valid_to=date(2001, 1, 1), **about)
+        world.add("fact_spells", spell_no=2, valid_from=first, valid_to=end, **about)
+        answers = [{"entity_id": one, "label": one, "aliases": [], "answer_age_days": 0} for one in (team, "Reed")]
+        world.add(
+            "templama_queries",
+            release="r",
+            query_id=f"{team}_2021",
+            template_no=1,
+            subject_id=f"of {team}",
+            relation="P54",
+            window_start=date(2021, 1, 1),
+            granularity="year",
+            answers=answers,
+        )
+        for split, f1 in (("test", 0.5), ("train", 1.0)):
+            world.add(
+                "judged_answers",
+                benchmark="templama",
+                release="r",
+                model="m",
+                decoder="d",
+                item_id=f"{team}_2021",
+                wording="once",
+                split=split,
+                cluster_id=f"of {team}",
+                f1=f1 if team != "Salt" else 0.25,
+            )
+    rows = {row["held_years"]: row for row in world.read("answers_by_duration")}
+    assert {years: (row["value"], row["n_items"]) for years, row in rows.items()} == {
+        3: (0.5, 1),
+        10: (0.25, 1),
+        1: (0.5, 1),
+    }

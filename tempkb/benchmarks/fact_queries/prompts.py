@@ -17,7 +17,7 @@ from tempkb.core.errors import DesignError
 from tempkb.core.prompts import Prompt
 from tempkb.core.titles import in_capital
 from tempkb.core.windows import Granularity
-from tempkb.store.tables import Table
+from tempkb.store.tables import Table, View
 
 SUBJECT, OBJECT, BLANK = "<subject>", "<object>", "_X_"
 ENDING_WITH_OBJECT = "dynamic_improved"
@@ -238,11 +238,12 @@ class Form(NamedTuple):
     right: str
 
 
-def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
+def prompting_of(prompts: Table, variants: Iterable[str], further: Mapping[str, View] | None = None) -> Prompting:
     """Return how models are asked about facts; objects are ranked, so every score includes what ends the object.
 
     Args:
         variants: its variants, in the order of `VARIANTS`; further ones, which are not scored by default, follow.
+        further: those that no release stores, as in `Prompting`.
     """
     return Prompting(
         prompts,
@@ -258,6 +259,7 @@ def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
             # Of the two wordings of a query, one ends with the object.
             "causal": Way("greedy", (UNDATED, OBJECT_LAST), f"{_OF_FACTS} AND {_ENDS_WITH_OBJECT}"),
         },
+        further=further or {},
     )
 
 

@@ -21,6 +21,7 @@ from tempkb.benchmarks.fact_queries.reading import (
 )
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import PERPLEXITY_METRIC, SCORES, Judging, Part, Reading
+from tempkb.benchmarks.templama.later import FUTURE_ENTROPIES, FUTURE_LIKELIHOODS, LATER_PROMPTS, VARIANTS
 from tempkb.benchmarks.templama.tables import PROMPT_VARIANTS, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
 from tempkb.core.estimates_sql import ALL, EXP, estimates, pooled
 from tempkb.store.memory import asking
@@ -100,7 +101,7 @@ def stale_answers(records: "pa.Table") -> StaleAnswers:
     return StaleAnswers(int(gaining), int(keeping))
 
 
-PROMPTING = prompting_of(TEMPLAMA_PROMPTS, PROMPT_VARIANTS)
+PROMPTING = prompting_of(TEMPLAMA_PROMPTS, (*PROMPT_VARIANTS, *VARIANTS), dict.fromkeys(VARIANTS, LATER_PROMPTS))
 """How models are asked about TempLAMA's queries."""
 
 _SUMS_OF_ANSWERS = f"""
@@ -152,7 +153,7 @@ _BY_WINDOW = Part(
 )
 
 READING = Reading(
-    views=(TEMPLAMA_RESULTS, STALE_ANSWERS),
+    views=(TEMPLAMA_RESULTS, STALE_ANSWERS, FUTURE_LIKELIHOODS, FUTURE_ENTROPIES),
     items=items_of("templama", TEMPLAMA_QUERIES),
     by_window=_BY_WINDOW,
     facts=facts_of(TEMPLAMA_QUERIES, PROMPTING),

@@ -50,8 +50,8 @@ def standing(store: Store, paper: Paper, item: Item) -> tuple[str, list[str]]:
     """Return in words whether a home can make an item, and what it lacks for it, each with what to type."""
     if item.kind != "data":
         return {"text": f"see {item.see}", "elsewhere": "no"}.get(item.kind, item.kind), [*_why_not(item)]
-    lacks = lacking(store, paper, item)
-    if not lacks and (absent := unbuilt(store, item)):
+    lacks, absent = lacking(store, paper, item), unbuilt(store, item)
+    if absent and not lacks:
         lacks = [f"{', '.join(absent)}, of which nothing is built: tempkb tables {absent[0]}"]
     return ("in part" if rows_of(store, item) else "no") if lacks else "yes", lacks
 

@@ -37,7 +37,7 @@ class Lack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         query: SQL that gives a row if it is there; cheap, over base tables.
-        needs: tables that it reads.
+        needs: tables and views that it reads.
         say: what it is, with the command that makes it.
     """
 
@@ -183,12 +183,12 @@ def lacking(store: Store, paper: Paper, item: Item) -> list[str]:
 
 
 def _is_there(store: Store, lack: Lack) -> bool:
-    return all(store.lake.keys(name) for name in lack.needs) and bool(store.ask(lack.query, *lack.needs))
+    return not unbuilt(store, lack) and bool(store.ask(lack.query, *lack.needs))
 
 
-def unbuilt(store: Store, item: Item) -> list[str]:
-    """Return the tables of an item of which nothing is built."""
-    return [name for name in dict.fromkeys(_below(store, item.needs)) if not store.lake.keys(name)]
+def unbuilt(store: Store, made: Item | Lack) -> list[str]:
+    """Return the tables of an item, or of what it may lack, of which nothing is built."""
+    return [name for name in dict.fromkeys(_below(store, made.needs)) if not store.lake.keys(name)]
 
 
 def _below(store: Store, names: Sequence[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from PIL import Image
 
 from tempkb.commands.cli import main
 from tempkb.commands.screens.papers import standing
+from tempkb.platform.api import open_store
 from tempkb.results.papers.items import Drawing, papers
 from tempkb.results.papers.pictures import drawn
 from tempkb_tests.results.papers.test_items import CITIES
