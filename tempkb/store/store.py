@@ -256,10 +256,10 @@ class Store:
                 self._view_needs(memory, (*view.needs, *view.optional), made)
                 memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {view.query}")
             elif table := self.tables.get(name):
-                versions = self.lake.versions(name)
-                paths = [path for one in versions for path in one.paths()]
+                current = self.lake.versions(name)
+                paths = [path for one in current for path in one.paths()]
                 view_files(memory, name, paths, table.schema)
-                if any(one.schema != table.fingerprint for one in versions):
+                if any(one.schema != table.fingerprint for one in current):
                     # As in the DuckDB file, columns that files of an earlier declaration lack are null.
                     both = f"FROM {parquet(paths)} UNION ALL BY NAME ({table.empty_query})"
                     memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {both}")
