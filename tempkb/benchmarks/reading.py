@@ -116,6 +116,8 @@ class Reading:
             and n_tokens.
         changes: scores of changed facts: model, numbers, entity_id, relation, new_object_id, old_object_id,
             window_start, window_end and preference_nats.
+        changed: how answers changed: release, granularity, window_start, change, split, target_id, cluster_id, and an
+            item_id of any window in which the target is right, since without a date all of them ask the same.
         queries: the table of queries about facts, whose scores are in `fact_scores`.
         judging: which names are right answers.
     """
@@ -127,6 +129,7 @@ class Reading:
     sentences: Part | None = None
     facts: Part | None = None
     changes: Part | None = None
+    changed: Part | None = None
     queries: Table | None = None
     judging: Judging | None = None
 

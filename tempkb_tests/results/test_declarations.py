@@ -18,6 +18,7 @@ ESTIMATES = [
     "scores_by_gap",
     "knows",
     "token_ranks",
+    "results_by_change",
     "future_likelihoods",
     "future_entropies",
 ]

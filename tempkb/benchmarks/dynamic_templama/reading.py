@@ -135,6 +135,21 @@ _CHANGED = Part(
     (SCORED_CHANGES.name,),
 )
 
+_CHANGED_ANSWERS = Part(
+    f"""
+    SELECT c.release, c.granularity, c.window_start, c.change, q.split, q.item_id, c.object_id AS target_id,
+           c.subject_id AS cluster_id
+    FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c JOIN (
+        SELECT release, subject_id, relation, split, one.entity_id AS object_id, min(query_id) AS item_id FROM (
+            SELECT release, subject_id, relation, split, query_id, unnest(answers) AS one
+            FROM {DYNAMIC_TEMPLAMA_QUERIES.name} WHERE template_no = 1
+        ) GROUP BY ALL
+    ) AS q USING (release, subject_id, relation, object_id)
+    WHERE c.change <> 'undatable' AND {ARRIVALS}
+    """,
+    (DYNAMIC_TEMPLAMA_CHANGES.name, DYNAMIC_TEMPLAMA_QUERIES.name),
+)
+
 # A change happens in the window in which the new object begins; the old one has left on the first day of the next.
 _AGGREGATE = Aggregate(
     name="prefers_new",
@@ -200,6 +215,7 @@ READING = Reading(
     by_window=_BY_WINDOW,
     facts=facts_of(DYNAMIC_TEMPLAMA_QUERIES, PROMPTING),
     changes=_CHANGED,
+    changed=_CHANGED_ANSWERS,
     queries=DYNAMIC_TEMPLAMA_QUERIES,
     judging=Judging(answers_of(DYNAMIC_TEMPLAMA_QUERIES), WORDINGS, CHANGES_AND_NAMES),
 )

@@ -92,14 +92,15 @@ def _violins(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -
         label: str | None = name
         for value, place in places.items():
             cells = [row[drawing.y] for row in rows if row[drawing.x] == value]
+            if not cells:
+                continue
             x = place + (at + 0.5) * width - 0.4
             if len(set(cells)) > 1:
                 for body in axis.violinplot(cells, [x], widths=0.9 * width, showextrema=False)["bodies"]:
                     body.set(facecolor=f"C{at % 10}", alpha=0.3)
             axis.plot([x] * len(cells), cells, ".", color=f"C{at % 10}", markersize=3, label=label)
-            if cells:
-                axis.plot(x, np.mean(cells), "_", color=f"C{at % 10}", markersize=10)
-                label = None
+            axis.plot(x, np.mean(cells), "_", color=f"C{at % 10}", markersize=10)
+            label = None
     label_dates(axis, list(map(str, places)))
 
 

@@ -79,3 +79,11 @@ def test_rows_are_drawn(kind, tmp_path):
     with drawn(Drawing(kind, "year" if kind != "density" else "value", series=("model",)), CITIES, "cities") as figure:
         titles = [axis.get_title() for axis in figure.axes]
     assert titles == ["a", "b"]
+
+
+def test_a_violin_names_each_series_once():
+    """Each way of answering has cells of one of three models alone."""
+    rows = [{"model": model, "way": way, "value": 0.5} for model, way in (("m", "b"), ("n", "a"), ("o", "b"))]
+    with drawn(Drawing("violin", "model", series=("way",)), rows, "cells") as figure:
+        (axis,) = figure.axes
+        assert axis.get_legend_handles_labels()[1] == ["b", "a"]
