@@ -56,7 +56,7 @@ class Drawing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         log: whether the axis of y is logarithmic.
     """
 
-    kind: Literal["lines", "bars", "violin", "density"]
+    kind: Literal["lines", "bars", "violin"]
     x: str
     y: str = "value"
     series: tuple[str, ...] = ()

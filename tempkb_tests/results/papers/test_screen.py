@@ -74,9 +74,9 @@ def test_a_drawing_says_that_it_has_no_data(typed):
     assert "a drawing without data" in typed("ecbd", "figure-2", code=1)
 
 
-@pytest.mark.parametrize("kind", ["lines", "bars", "violin", "density"])
+@pytest.mark.parametrize("kind", ["lines", "bars", "violin"])
 def test_rows_are_drawn(kind, tmp_path):
-    with drawn(Drawing(kind, "year" if kind != "density" else "value", series=("model",)), CITIES, "cities") as figure:
+    with drawn(Drawing(kind, "year", series=("model",)), CITIES, "cities") as figure:
         titles = [axis.get_title() for axis in figure.axes]
     assert titles == ["a", "b"]
 
