@@ -53,7 +53,8 @@ class Aggregate:
         coarse: how finely it is known when an item happened, after "items that may lie outside, since".
         table: name of that with the releases.
         releases: release, study_from, study_to and granularity (null: the home's) of all releases.
-        items: item (hash), from_day, to_day and is_provisional.
+        items: item (hash), from_day, to_day, is_provisional and cluster_id (the entity, or the number of its page if it
+            has none).
         scores: model, scorer, item, cluster, from_day, to_day, value, days_after (of `leak_free_items`) and control.
         reasons: model, scorer, item, relation, from_day, to_day, reason (why it has no score) and is_starting (whether
             nothing precedes the target).
@@ -110,6 +111,8 @@ class Reading:
             having_day (of the first that has it).
         by_window: estimates by window: release, model, scorer, split, variant, granularity, window_start, metric,
             aggregate, value, standard_error, low, high, n_items and n_clusters.
+        sums: of facts, sums of subjects by window, of which aggregates are means: release, model, asked_by (scorer),
+            window_start, cluster_id, metric, aggregate, form, n, s and items.
         sentences: scores of sentences about entities: model, numbers, entity_id, sentence, prompt_id, window_start,
             window_end and nats (of a token).
         facts: scores of facts: model, numbers, subject_id, relation, object_id, window_start, window_end, wording, nats
@@ -124,6 +127,7 @@ class Reading:
     aggregate: Aggregate | None = None
     items: Part | None = None
     by_window: Part | None = None
+    sums: Part | None = None
     sentences: Part | None = None
     facts: Part | None = None
     changes: Part | None = None

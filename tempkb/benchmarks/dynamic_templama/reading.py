@@ -6,6 +6,7 @@ What models prefer where facts changed is read by `preferences.py`.
 from tempkb.benchmarks.dynamic_templama.preferences import (
     OBJECT_SCORES,
     OBJECT_SCORES_BY_ROLE,
+    PREFERENCES_OF_SUBJECTS,
     PREFERS_NEW,
     SCORED_CHANGES,
 )
@@ -134,6 +135,14 @@ _CHANGED = Part(
     """,
     (SCORED_CHANGES.name,),
 )
+_SUMS = Part(
+    f"""
+    SELECT release, model, scorer AS asked_by, window_start, cluster AS cluster_id, metric, aggregate, form, n, s, items
+    FROM ({_SUMS_OF_TOKENS}) WHERE change = '{ALL}'
+    UNION ALL BY NAME FROM ({PREFERENCES_OF_SUBJECTS})
+    """,
+    (*DYNAMIC_TEMPLAMA_RESULTS.needs, SCORED_CHANGES.name),
+)
 
 # A change happens in the window in which the new object begins; the old one has left on the first day of the next.
 _AGGREGATE = Aggregate(
@@ -152,7 +161,8 @@ _AGGREGATE = Aggregate(
     items=f"""
     SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item,
            coalesce(c.paired_window_start, c.window_start) AS from_day,
-           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional
+           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional,
+           c.subject_id AS cluster_id
     FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
     JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
     WHERE c.role = 'leaving' AND q.template_no = 1 AND release = {{release}}
@@ -198,6 +208,7 @@ READING = Reading(
     aggregate=_AGGREGATE,
     items=items_of("dynamic_templama", DYNAMIC_TEMPLAMA_QUERIES),
     by_window=_BY_WINDOW,
+    sums=_SUMS,
     facts=facts_of(DYNAMIC_TEMPLAMA_QUERIES, PROMPTING),
     changes=_CHANGED,
     queries=DYNAMIC_TEMPLAMA_QUERIES,

@@ -214,7 +214,8 @@ _AGGREGATE = Aggregate(
     table=ECBD_RELEASES.name,
     releases=f"SELECT release, study_from, study_to, NULL AS granularity FROM {ECBD_RELEASES.name}",
     items=f"""
-    SELECT hash(cloze_id) AS item, origin_from AS from_day, origin_to AS to_day, false AS is_provisional
+    SELECT hash(cloze_id) AS item, origin_from AS from_day, origin_to AS to_day, false AS is_provisional,
+           coalesce(entity_id, page_id::VARCHAR) AS cluster_id
     FROM {ECBD_CLOZE.name} WHERE split = 'test' AND origin_from IS NOT NULL AND release = {{release}}
     """,
     scores=f"""

@@ -1,0 +1,114 @@
+"""Splits results by how popular entities are: thirds of the entities that a release asks about, at a cut.
+
+Declares the view of the results of facts by these thirds.
+"""
+
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
+from tempkb.benchmarks.reading import Part, united
+from tempkb.core.estimates_sql import ALL, end_of_window, estimates, pooled
+from tempkb.models.scores.tables import PROMPT_SCORES
+from tempkb.results.answering import Question
+from tempkb.results.judged_tables import SUMS_OF_FACT_ANSWERS
+from tempkb.store.quoting import literal
+from tempkb.store.store import Store
+from tempkb.store.tables import View
+from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+
+POPULAR_BY = {"mentions": "n_inlinks", "contributors": "n_contributors"}
+"""By what an entity is popular: columns of `entity_popularity`."""
+LOWEST, MIDDLE, HIGHEST, UNKNOWN = THIRDS = ("lowest", "middle", "highest", "unknown")
+"""Groups of entities; those without an article at the cut are in the last."""
+_MEASURES = ", ".join(f"{{'popular_by': '{name}', 'n': p.{column}}}" for name, column in POPULAR_BY.items())
+_NEEDS = (ENTITY_POPULARITY.name, STABLE_SNAPSHOTS.name)
+
+
+def thirds(items: str) -> str:
+    """Return SQL of the third of each entity: release, day, cluster_id, popular_by and popularity.
+
+    The cut is the last at or before the day. Of the release's entities that have an article there, n in number, one is
+    in the lowest third if fewer than n / 3 are less popular, else in the middle if fewer than 2 n / 3 are, else in the
+    highest. So equally popular entities are together, in the lower of the thirds that they would fill.
+
+    Args:
+        items: SQL with release, day, and cluster_id: the entity (QID), or the number of its page if it has none.
+    """
+    return f"""
+        WITH asked AS MATERIALIZED (SELECT DISTINCT release, day, cluster_id FROM ({items})),
+        cuts AS (SELECT DISTINCT cut FROM {ENTITY_POPULARITY.name}),
+        placed AS MATERIALIZED (SELECT a.*, c.cut FROM asked AS a ASOF LEFT JOIN cuts AS c ON a.day >= c.cut),
+        counted AS (
+            SELECT p.cut, coalesce(s.entity_id, s.page_id::VARCHAR) AS cluster_id,
+                   unnest([{_MEASURES}], max_depth := 2)
+            FROM {ENTITY_POPULARITY.name} AS p JOIN {STABLE_SNAPSHOTS.name} AS s USING (cut, page_id)
+            WHERE p.cut IN (SELECT cut FROM placed)
+              AND coalesce(s.entity_id, s.page_id::VARCHAR) IN (SELECT cluster_id FROM asked)
+        ), known AS (
+            SELECT release, cut, cluster_id, popular_by, max(n) AS n
+            FROM (SELECT DISTINCT release, cut, cluster_id FROM placed) JOIN counted USING (cut, cluster_id)
+            GROUP BY ALL
+        ), ranked AS (
+            SELECT * EXCLUDE (n), 3 * (rank() OVER (PARTITION BY release, cut, popular_by ORDER BY n) - 1) AS below,
+                   count(*) OVER (PARTITION BY release, cut, popular_by) AS n
+            FROM known
+        )
+        SELECT p.release, p.day, p.cluster_id, m.popular_by,
+               CASE WHEN below < n THEN '{LOWEST}' WHEN below < 2 * n THEN '{MIDDLE}' WHEN below >= 2 * n
+                    THEN '{HIGHEST}' ELSE '{UNKNOWN}' END AS popularity
+        FROM placed AS p CROSS JOIN (SELECT unnest([{", ".join(map(literal, POPULAR_BY))}]) AS popular_by) AS m
+        LEFT JOIN ranked AS r USING (release, cut, cluster_id, popular_by)
+    """
+
+
+def read_thirds(store: Store, question: Question, popular_by: str) -> dict[str, list[int]]:
+    """Return the clusters of the items of a question's window, as scores have them, by the third of their entity."""
+    first, end = question.window
+    items = f"""
+        SELECT '' AS release, DATE '{end}' AS day, cluster_id
+        FROM ({question.aggregate.items.format(release=literal(question.release))})
+        WHERE from_day >= DATE '{first}' AND to_day <= DATE '{end}'
+    """
+    rows = store.ask(
+        f"SELECT popularity, hash(cluster_id) AS cluster FROM ({thirds(items)}) WHERE popular_by = '{popular_by}'",
+        *question.aggregate.needs,
+        *_NEEDS,
+    )
+    return {name: [row["cluster"] for row in rows if row["popularity"] == name] for name in THIRDS}
+
+
+_SUMS = united([*(one.reading.sums for one in BENCHMARKS if one.reading and one.reading.sums), SUMS_OF_FACT_ANSWERS])
+_GROUPS = ("release", "model", "asked_by", "metric", "aggregate", "popular_by", "popularity")
+
+RESULTS_BY_POPULARITY = View(
+    name="results_by_popularity",
+    meaning="Results of facts by the popularity of the subjects: all rows of prefers_new and control_prefers_new (all "
+    "pairs), of ppl_token of templama_results and dynamic_templama_results (each answer once), and of answer_results "
+    "of facts, over all splits, by window (null: all windows). popular_by: mentions (in other articles) or "
+    "contributors, as in entity_popularity at the last cut at or before the end of the window. popularity: lowest, "
+    "middle or highest third of the subjects of the release's items at that cut, unknown (no article there, or no "
+    "cut), or all. A subject is in the lowest third if fewer than a third of those with an article are less popular, "
+    "in the middle one if fewer than two thirds are; so equally popular ones are together. Over all windows a subject "
+    "counts in the third of each window. asked_by is the scorer or decoder. Clusters are subjects.",
+    query=f"""
+    WITH sums AS MATERIALIZED (
+        SELECT s.*, {end_of_window("window_start", "r.granularity")} AS day
+        FROM ({_SUMS.query}) AS s JOIN {FACT_RELEASES.name} AS r USING (release)
+    ), placed AS (
+        SELECT * EXCLUDE (cluster_id, day), cluster_id AS cluster
+        FROM sums JOIN ({thirds("SELECT release, day, cluster_id FROM sums")}) USING (release, day, cluster_id)
+    )
+    FROM ({
+        estimates(
+            pooled(
+                "FROM placed",
+                (*_GROUPS[:-1], "form", "cluster"),
+                {"popularity": f"'{ALL}'", "window_start": "NULL"},
+            ),
+            (*_GROUPS, "window_start"),
+        )
+    })
+    """,
+    needs=(FACT_RELEASES.name,),
+    optional=(PROMPT_SCORES.name, *_SUMS.needs, *_NEEDS),
+)
