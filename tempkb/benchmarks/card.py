@@ -6,6 +6,7 @@ Draws counts and means over windows for the metadata of a run, as lines or as st
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,11 @@ from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.sources import files_of
 from tempkb.core.pictures import as_markdown, figure, label_dates
 from tempkb.store.materialise import escaped
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
 from tempkb.store.versions import Version
+from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 
 _FRAME = """\
 ---
@@ -104,6 +109,53 @@ def _files(card: Card) -> str:
         f"| {dump} | {escaped(name) or 'not known any more'} | {digest} |" for dump, name, digest in sorted(files)
     ]
     return "\n".join(lines)
+
+
+_MEASURED = {"mentions in other articles": "n_inlinks", "contributors": "n_contributors", "revisions": "n_revisions"}
+_POPULARITY = """\
+Of articles at the cut {cut}, the numbers that a quarter, half and three quarters of them do not exceed.
+
+| articles | number | {heads} |
+| --- | ---: |{rules}
+{lines}"""
+
+
+def popularity_in_words(store: Store, end: date, rows: Table, is_asked: str) -> str:
+    """Return how popular the articles are that a release asks about, beside all articles, in Markdown.
+
+    Args:
+        end: the first day after the release; of the cuts that are built the last one up to it counts.
+        rows: a table of the release.
+        is_asked: SQL over it, `entity_popularity` (p) and the snapshot (s): does the release ask about an article?
+
+    Returns:
+        the text; empty if there is no such cut.
+    """
+    quartiles = ", ".join(f"quantile_cont(p.{name}, [0.25, 0.5, 0.75]) AS {name}" for name in _MEASURED.values())
+    found = store.ask(
+        f"""
+        SELECT unnest(CASE WHEN {is_asked} THEN ['that it asks about', 'all'] ELSE ['all'] END) AS which,
+               any_value(p.cut) AS cut, count(*) AS n, {quartiles}
+        FROM {ENTITY_POPULARITY.name} AS p JOIN {STABLE_SNAPSHOTS.name} AS s USING (cut, page_id)
+        WHERE p.cut = (SELECT max(cut) FROM {ENTITY_POPULARITY.name} WHERE cut <= DATE '{end}')
+        GROUP BY which ORDER BY which DESC
+        """,
+        ENTITY_POPULARITY.name,
+        STABLE_SNAPSHOTS.name,
+        rows.name,
+    )
+    if not found:
+        return ""
+    lines = [
+        " | ".join(("", row["which"], f"{row['n']:,}", *(_quartiles(row[name]) for name in _MEASURED.values()), ""))
+        for row in found
+    ]
+    heads, rules = " | ".join(_MEASURED), " ---: |" * len(_MEASURED)
+    return _POPULARITY.format(cut=found[0]["cut"], heads=heads, rules=rules, lines="\n".join(map(str.strip, lines)))
+
+
+def _quartiles(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:,g}" for value in values)
 
 
 _COLOURS = {

@@ -34,6 +34,12 @@ _FILE = _File(dir_okay=False, path_type=Path)
     help="Also say what the answers over all windows tell: until when a model knows, and how sure it rightly is.",
 )
 @click.option(
+    "--by-popularity",
+    type=click.Choice(("mentions", "contributors")),
+    help="Also split the levels by thirds of the subjects or entities, by how often other articles mention them, or by "
+    "how many people have edited their articles, at the last cut at or before the window's end.",
+)
+@click.option(
     "--fact",
     nargs=2,
     default=None,
@@ -45,6 +51,7 @@ _FILE = _File(dir_okay=False, path_type=Path)
 @click.option("--picture", type=_FILE, metavar="FILE", help="Draw them to a PNG file.")
 def knows(
     with_answers: bool,
+    by_popularity: str | None,
     fact: tuple[str, str] | None,
     csv_file: Path | None,
     latex_file: Path | None,
@@ -65,6 +72,7 @@ def knows(
       tempkb knows --window 2022-01-01..2023-01-01 --models t5-large,t5-base
       tempkb knows --window 2022-01-01..2023-01-01 --earlier 2021-01-01..2022-01-01
       tempkb knows --answers --csv knows.csv --latex knows.tex --picture knows.png
+      tempkb knows --by-popularity contributors
       tempkb knows --fact Ostvik P6 --picture ostvik.png
     """
     if fact is not None:
@@ -78,7 +86,8 @@ def knows(
         raise click.UsageError("--all-items leaves nothing out, so that --buffer has no meaning; give one of them")
     from tempkb.commands.screens.results import print_knowledge
 
-    print_knowledge(KnowledgeRequest.of(words_typed(asked)), csv_file, latex_file, picture, with_answers=with_answers)
+    request = KnowledgeRequest.of(words_typed(asked))
+    print_knowledge(request, csv_file, latex_file, picture, with_answers=with_answers, by_popularity=by_popularity)
 
 
 @click.command()

@@ -5,7 +5,7 @@ Draws a release for the metadata of a run: entities by category and year (Table 
 
 from collections.abc import Sequence
 
-from tempkb.benchmarks.card import Card, card_beside, plot_bars
+from tempkb.benchmarks.card import Card, card_beside, plot_bars, popularity_in_words
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.ecbd.design import Release
 from tempkb.benchmarks.ecbd.tables import CATEGORIES, DATA_STATISTICS, ECBD_CLOZE, ECBD_RELEASES, ORIGIN_YEARS, TABLES
@@ -15,6 +15,7 @@ from tempkb.core.files import read_parquet
 from tempkb.store.materialise import markdown
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
+from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
@@ -55,6 +56,12 @@ def card_of(store: Store, release: Release, _options: Options) -> Card:
         years=years,
         statistics=statistics,
         categories=categories,
+        popularity=popularity_in_words(
+            store,
+            release.design.cut,
+            ECBD_CLOZE,
+            f"page_id IN (SELECT page_id FROM {ECBD_CLOZE.name} WHERE release = {literal(release.name)})",
+        ),
     )
 
 

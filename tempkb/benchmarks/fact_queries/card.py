@@ -6,7 +6,7 @@ Makes the metadata of queries for the UI: counts, a picture, ten queries.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tempkb.benchmarks.card import Card, card_beside, plot_lines, texts_beside
+from tempkb.benchmarks.card import Card, card_beside, plot_lines, popularity_in_words, texts_beside
 from tempkb.benchmarks.fact_queries.design import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.methods import Options
@@ -16,6 +16,7 @@ from tempkb.engine.tasks import Picture, Rows, Shown
 from tempkb.store.materialise import glance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
+from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
@@ -52,6 +53,12 @@ def card_of(
             answers="possibly" if design.answers == "possible" else "certainly",
             rules=design.rules,
             ambiguous=texts_beside(__file__)["ambiguous"][design.ambiguous],
+            popularity=popularity_in_words(
+                store,
+                design.end,
+                queries,
+                f"s.entity_id IN (SELECT subject_id FROM {queries.name} WHERE release = {literal(release.name)})",
+            ),
         )
 
     return card

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tempkb.benchmarks.card import Card, card_beside, texts_beside
+from tempkb.benchmarks.card import Card, card_beside, popularity_in_words, texts_beside
 from tempkb.benchmarks.linkable.declaration import N_WORDS, fixed_size
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import release_files, release_versions
@@ -17,6 +17,7 @@ from tempkb.benchmarks.tempel.exporting import retrieval_pool
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_RELEASES, TEMPEL_STATISTICS
 from tempkb.core.files import read_parquet
 from tempkb.core.pictures import as_markdown, figure
+from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 
 
@@ -39,6 +40,12 @@ def card_of(store: Store, release: Release, options: Options) -> Card:
         retrieval=_retrieval(options.get("retrieval", "")),
         days=release.design.stable_interval / 86_400,
         filters=_filters(figures, release),
+        popularity=popularity_in_words(
+            store,
+            release.cuts[-1],
+            TEMPEL_MENTIONS,
+            f"page_id IN (SELECT target_page_id FROM {TEMPEL_MENTIONS.name} WHERE release = {literal(release.name)})",
+        ),
     )
 
 
