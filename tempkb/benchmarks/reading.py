@@ -113,10 +113,14 @@ class Reading:
             aggregate, value, standard_error, low, high, n_items and n_clusters.
         sums: of facts, sums of subjects by window, of which aggregates are means: release, model, asked_by (scorer),
             window_start, cluster_id, metric, aggregate, form, n, s and items.
-        sentences: scores of sentences about entities: model, numbers, entity_id, sentence, prompt_id, window_start,
-            window_end and nats (of a token).
+        texts: items about entities with the text that they quote: release, item_id, entity_id, page_id, revision_id,
+            dump_id, origin (a window, or the kind of entities without one), text and answer.
+        sentences: scores of sentences about entities: model, numbers, release, item_id, entity_id, sentence, prompt_id,
+            window_start, window_end and nats (of a token).
         facts: scores of facts: model, numbers, subject_id, relation, object_id, window_start, window_end, wording, nats
             and n_tokens.
+        changed: changed facts: release, item_id, subject_id, relation, new_object_id, old_object_id, window_start,
+            change_from, change_to and split.
         changes: scores of changed facts: model, numbers, entity_id, relation, new_object_id, old_object_id,
             window_start, window_end and preference_nats.
         queries: the table of queries about facts, whose scores are in `fact_scores`.
@@ -128,8 +132,10 @@ class Reading:
     items: Part | None = None
     by_window: Part | None = None
     sums: Part | None = None
+    texts: Part | None = None
     sentences: Part | None = None
     facts: Part | None = None
+    changed: Part | None = None
     changes: Part | None = None
     queries: Table | None = None
     judging: Judging | None = None

@@ -13,7 +13,7 @@ import tempkb
 from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
 from tempkb.commands.models import model
-from tempkb.commands.results import answers, knows, late, linking, results
+from tempkb.commands.results import FILE, answers, knows, late, linking, results
 from tempkb.commands.scores import generate, score, scores
 from tempkb.commands.screens.failure import end, leave, prepare_streams
 from tempkb.platform.planning.declaration import Request
@@ -325,23 +325,43 @@ def verify(tables: tuple[str, ...], since: str) -> None:
 
 
 @main.command()
-@click.argument("title")
+@click.argument("title", required=False)
 @click.option(
     "--cut", "day", default=None, metavar="DATE", help="A cut, YYYY-MM-DD; by default the newest one that is built."
 )
-def show(title: str, day: str | None) -> None:
-    """Show the revisions of a page around a cut.
+@click.option(
+    "--entity",
+    default=None,
+    metavar="NAME",
+    help="Instead: an entity (its Wikidata item, title or label) through all benchmarks.",
+)
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all that is about it to a CSV file.")
+@click.option("--picture", type=FILE, metavar="FILE", help="Draw its time to a PNG file.")
+def show(title: str | None, day: str | None, entity: str | None, csv_file: Path | None, picture: Path | None) -> None:
+    """Show the revisions of a page around a cut, or one entity through all benchmarks.
 
-    Explains why one text was chosen.
+    Of a page it explains why one text was chosen. Of an entity it shows when it was born, its
+    mentions in TempEL at each snapshot, the sentences about it in ECBD, its facts and changes
+    through time with their sources, and what each model or linker makes of them.
 
     \b
     Examples:
       tempkb show "Harbour Clock"
       tempkb show "Harbour Clock" --cut 2021-01-01
+      tempkb show --entity "Ida Brandt" --csv ida.csv
     """
-    from tempkb.commands.screens.timeline import print_timeline
+    if (title is None) == (entity is None):
+        raise click.UsageError("expected the TITLE of a page, or --entity NAME, and not both")
+    from tempkb.commands.screens.timeline import print_entity, print_timeline
 
-    print_timeline(title, day)
+    if title is not None:
+        if csv_file or picture:
+            raise click.UsageError("--csv and --picture belong to --entity; leave them out")
+        print_timeline(title, day)
+        return
+    if day:
+        raise click.UsageError("--cut belongs to the TITLE of a page; leave it out")
+    print_entity(entity or "", csv_file, picture)
 
 
 @main.command()

@@ -22,7 +22,7 @@ class _File(click.Path):
         return super().convert(value, param, ctx)
 
 
-_FILE = _File(dir_okay=False, path_type=Path)
+FILE = _File(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -46,9 +46,9 @@ _FILE = _File(dir_okay=False, path_type=Path)
     metavar="SUBJECT RELATION",
     help="Instead: the log-probabilities of the objects of one fact, such as Ostvik P6.",
 )
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all columns to a CSV file.")
-@click.option("--latex", "latex_file", type=_FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
-@click.option("--picture", type=_FILE, metavar="FILE", help="Draw them to a PNG file.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all columns to a CSV file.")
+@click.option("--latex", "latex_file", type=FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
+@click.option("--picture", type=FILE, metavar="FILE", help="Draw them to a PNG file.")
 def knows(
     with_answers: bool,
     by_popularity: str | None,
@@ -93,7 +93,7 @@ def knows(
 @click.command()
 @click.argument("model")
 @options(AnswersRequest)
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all rows, not only some, to a CSV file.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all rows, not only some, to a CSV file.")
 def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
     """Show what a model said beside what is right.
 
@@ -113,7 +113,7 @@ def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
 
 
 @click.command()
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all rows and columns to a CSV file.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all rows and columns to a CSV file.")
 def late(csv_file: Path | None) -> None:
     """Say how long after a window its facts are in Wikidata.
 
@@ -159,9 +159,9 @@ def _given_beside(*expected: str) -> list[str]:
     metavar="NAME",
     help="Among which candidates: own (of the mentions' snapshot), the day of another snapshot, fixed or fixed-N.",
 )
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all figures, of all k, to a CSV file.")
-@click.option("--latex", "latex_file", type=_FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
-@click.option("--picture", type=_FILE, metavar="FILE", help="Draw the paper's figures to a PNG file.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all figures, of all k, to a CSV file.")
+@click.option("--latex", "latex_file", type=FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
+@click.option("--picture", type=FILE, metavar="FILE", help="Draw the paper's figures to a PNG file.")
 def linking(
     releases: tuple[str, ...],
     k: int,

@@ -119,7 +119,8 @@ _SUMS_OF_ANSWERS = f"""
 """
 SUMS_OF_FACT_ANSWERS = Part(
     f"""
-    SELECT release, model, decoder AS asked_by, window_start, cluster AS cluster_id, metric, aggregate, form, n, s, items
+    SELECT release, model, decoder AS asked_by, window_start, cluster AS cluster_id, metric, aggregate, form, n, s,
+           items
     FROM ({_SUMS_OF_ANSWERS}) WHERE wording = '{ONCE}' AND subset = ''
     """,
     (JUDGED_ANSWERS.name,),

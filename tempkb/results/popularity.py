@@ -5,7 +5,7 @@ Declares the view of the results of facts by these thirds.
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
-from tempkb.benchmarks.reading import Part, united
+from tempkb.benchmarks.reading import united
 from tempkb.core.estimates_sql import ALL, end_of_window, estimates, pooled
 from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.results.answering import Question

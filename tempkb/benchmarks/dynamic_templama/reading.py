@@ -16,7 +16,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
-from tempkb.benchmarks.dynamic_templama.views import CHANGES_AND_NAMES
+from tempkb.benchmarks.dynamic_templama.views import CHANGED, CHANGES_AND_NAMES
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS, prompting_of
 from tempkb.benchmarks.fact_queries.reading import ONCE, WORDINGS, answers_of, facts_of, items_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
@@ -210,6 +210,7 @@ READING = Reading(
     by_window=_BY_WINDOW,
     sums=_SUMS,
     facts=facts_of(DYNAMIC_TEMPLAMA_QUERIES, PROMPTING),
+    changed=CHANGED,
     changes=_CHANGED,
     queries=DYNAMIC_TEMPLAMA_QUERIES,
     judging=Judging(answers_of(DYNAMIC_TEMPLAMA_QUERIES), WORDINGS, CHANGES_AND_NAMES),

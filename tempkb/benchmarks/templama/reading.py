@@ -152,9 +152,8 @@ _BY_WINDOW = Part(
 )
 _SUMS = Part(
     f"""
-    SELECT release, model, scorer AS asked_by, window_start, cluster AS cluster_id, metric, aggregate, form, sum(n) AS n,
-           sum(s) AS s, sum(items) AS items
-    FROM ({_SUMS_OF_ANSWERS}) WHERE variant = '{ONCE}' GROUP BY ALL
+    SELECT release, model, scorer AS asked_by, window_start, cluster AS cluster_id, metric, aggregate, form, n, s, items
+    FROM ({_SUMS_OF_ANSWERS}) WHERE variant = '{ONCE}'
     """,
     TEMPLAMA_RESULTS.needs,
 )

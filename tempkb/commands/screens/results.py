@@ -93,8 +93,7 @@ def print_knowledge(
         for line in remarks(store, request, own):
             say(line)
         _print_withheld(store, own)
-        if by_popularity:
-            _print_by_popularity(store, own, by_popularity)
+        _print_by_popularity(store, own, by_popularity)
         print_names(store, own)
     for line in unanswered:
         say(f"{line}.")
@@ -178,8 +177,10 @@ def _print_withheld(store: Store, known: Sequence[Known]) -> None:
     show(Listing(in_order("model", "read: level", "read: earlier", "withheld: level", "withheld: earlier")), rows)
 
 
-def _print_by_popularity(store: Store, known: Sequence[Known], popular_by: str) -> None:
-    """Print the levels of the window apart for thirds of the subjects or entities by their popularity."""
+def _print_by_popularity(store: Store, known: Sequence[Known], popular_by: str | None) -> None:
+    """Print the levels of the window apart for thirds of the subjects or entities, if they are asked for."""
+    if popular_by is None:
+        return
     groups = {name: np.array(own, np.uint64) for name, own in read_thirds(store, known[0].question, popular_by).items()}
     rows = [
         (one.label, *(level_in_words(one, window.where(np.isin(window.clusters, own))) for own in groups.values()))

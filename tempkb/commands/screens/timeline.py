@@ -1,16 +1,20 @@
-"""The screen of `tempkb show`: the revisions of a page around a cut, and why one text won."""
+"""The screens of `tempkb show`: the revisions of a page around a cut, and why one text won.
+
+One entity through all benchmarks.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from tempkb.commands.screens.console import Screen, duration, headed, show
+from tempkb.commands.screens.console import FIELDS, Screen, duration, headed, say, show, write_file, write_picture
 from tempkb.commands.screens.failure import as_utf8
 from tempkb.core.errors import SettingsError
 from tempkb.core.windows import Window, parse_day
 from tempkb.core.wording import counted
 from tempkb.platform.api import open_store, unbuilt_cut
-from tempkb.store.listings import Listing, in_order
+from tempkb.store.listings import Listing, as_csv, in_order
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
@@ -40,6 +44,39 @@ def print_timeline(title: str, day: str | None) -> None:
         text = _text(store, winner)
         if text:
             out.print(f"--- first {_TEXT} characters of the text ---\n{text[:_TEXT]}")
+
+
+_ITEMS = 10  # number of items shown of each kind
+
+
+def print_entity(asked: str, csv_file: Path | None, picture: Path | None) -> None:
+    """Print what a home has of an entity: its birth, the items about it with their sources, and what models make of it.
+
+    Raises:
+        SettingsError: there is no such entity, or there are several; or there is nothing to draw.
+    """
+    from tempkb.results.entity import read_entity, read_sections
+    from tempkb.results.plots import entity_figure
+
+    store = open_store()
+    entity = read_entity(store, as_utf8(asked))
+    Screen().print(headed(entity.name, ""))
+    show(FIELDS, list(entity.born.items()))
+    every = []
+    for section, rows in read_sections(store, entity):
+        if not rows:
+            say(section.why_none(store))
+            continue
+        listing, first = section.shown(rows, _ITEMS)
+        show(listing, first)
+        every += [{"kind": section.name, **row} for row in rows]
+    if not every and (csv_file or picture):
+        raise SettingsError(f"--csv, --picture: no item is about {entity.name}, so that there is nothing to write")
+    if csv_file:
+        write_file(csv_file, as_csv(every))
+    if picture:
+        with entity_figure(entity.name, entity.born.get("article since"), every) as figure:
+            write_picture(picture, figure)
 
 
 def _window(store: Store, day: str | None) -> Window:
