@@ -15,7 +15,8 @@ import tempkb
 from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.sources import files_of
 from tempkb.core.pictures import as_markdown, figure, label_dates
-from tempkb.store.materialise import escaped
+from tempkb.store.materialise import escaped, markdown
+from tempkb.store.quoting import identifier
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
@@ -112,12 +113,6 @@ def _files(card: Card) -> str:
 
 
 _MEASURED = {"mentions in other articles": "n_inlinks", "contributors": "n_contributors", "revisions": "n_revisions"}
-_POPULARITY = """\
-Of articles at the cut {cut}, the numbers that a quarter, half and three quarters of them do not exceed.
-
-| articles | number | {heads} |
-| --- | ---: |{rules}
-{lines}"""
 
 
 def popularity_in_words(store: Store, end: date, rows: Table, is_asked: str) -> str:
@@ -131,31 +126,24 @@ def popularity_in_words(store: Store, end: date, rows: Table, is_asked: str) -> 
     Returns:
         the text; empty if there is no such cut.
     """
-    quartiles = ", ".join(f"quantile_cont(p.{name}, [0.25, 0.5, 0.75]) AS {name}" for name in _MEASURED.values())
-    found = store.ask(
+    quartiles = ", ".join(
+        f"array_to_string(quantile_disc(p.{name}, [0.25, 0.5, 0.75]), ', ') AS {identifier(title)}"
+        for title, name in _MEASURED.items()
+    )
+    found = store.query(
         f"""
-        SELECT unnest(CASE WHEN {is_asked} THEN ['that it asks about', 'all'] ELSE ['all'] END) AS which,
-               any_value(p.cut) AS cut, count(*) AS n, {quartiles}
+        SELECT unnest(CASE WHEN {is_asked} THEN ['asked about', 'all'] ELSE ['all'] END) AS articles, count(*) AS n,
+               {quartiles}, p.cut
         FROM {ENTITY_POPULARITY.name} AS p JOIN {STABLE_SNAPSHOTS.name} AS s USING (cut, page_id)
         WHERE p.cut = (SELECT max(cut) FROM {ENTITY_POPULARITY.name} WHERE cut <= DATE '{end}')
-        GROUP BY which ORDER BY which DESC
+        GROUP BY articles, p.cut ORDER BY n
         """,
-        ENTITY_POPULARITY.name,
-        STABLE_SNAPSHOTS.name,
-        rows.name,
+        *(table.name for table in (ENTITY_POPULARITY, STABLE_SNAPSHOTS, rows)),
     )
-    if not found:
-        return ""
-    lines = [
-        " | ".join(("", row["which"], f"{row['n']:,}", *(_quartiles(row[name]) for name in _MEASURED.values()), ""))
-        for row in found
-    ]
-    heads, rules = " | ".join(_MEASURED), " ---: |" * len(_MEASURED)
-    return _POPULARITY.format(cut=found[0]["cut"], heads=heads, rules=rules, lines="\n".join(map(str.strip, lines)))
-
-
-def _quartiles(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:,g}" for value in values)
+    told = (
+        "How popular the articles are that it asks about, beside all: of each number the 25 %, 50 % and 75 % quantile."
+    )
+    return f"{told}\n\n{markdown(found)}" if found.num_rows else ""
 
 
 _COLOURS = {

@@ -111,18 +111,14 @@ class Reading:
             having_day (of the first that has it).
         by_window: estimates by window: release, model, scorer, split, variant, granularity, window_start, metric,
             aggregate, value, standard_error, low, high, n_items and n_clusters.
-        sums: of facts, sums of subjects by window, of which aggregates are means: release, model, asked_by (scorer),
-            window_start, cluster_id, metric, aggregate, form, n, s and items.
-        texts: items about entities with the text that they quote: release, item_id, entity_id, page_id, revision_id,
-            dump_id, origin (a window, or the kind of entities without one), text and answer.
+        texts: items about entities: release, item_id, entity_id, page_id, revision_id, dump_id, origin (in words), text
+            and answer.
         sentences: scores of sentences about entities: model, numbers, release, item_id, entity_id, sentence, prompt_id,
             window_start, window_end and nats (of a token).
-        facts: scores of facts: model, numbers, subject_id, relation, object_id, window_start, window_end, wording, nats
-            and n_tokens.
-        changed: changed facts: release, item_id, subject_id, relation, new_object_id, old_object_id, window_start,
-            change_from, change_to and split.
-        changes: scores of changed facts: model, numbers, entity_id, relation, new_object_id, old_object_id,
-            window_start, window_end and preference_nats.
+        facts: scores of facts: model, scorer, numbers, release, subject_id, relation, object_id, window_start,
+            window_end, wording, nats and n_tokens.
+        changes: scores of changed facts: model, numbers, release, item_id, entity_id, relation, new_object_id,
+            new_label, old_object_id, old_label, window_start, window_end and preference_nats.
         queries: the table of queries about facts, whose scores are in `fact_scores`.
         judging: which names are right answers.
     """
@@ -131,11 +127,9 @@ class Reading:
     aggregate: Aggregate | None = None
     items: Part | None = None
     by_window: Part | None = None
-    sums: Part | None = None
     texts: Part | None = None
     sentences: Part | None = None
     facts: Part | None = None
-    changed: Part | None = None
     changes: Part | None = None
     queries: Table | None = None
     judging: Judging | None = None

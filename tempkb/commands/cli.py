@@ -336,8 +336,7 @@ def verify(tables: tuple[str, ...], since: str) -> None:
     help="Instead: an entity (its Wikidata item, title or label) through all benchmarks.",
 )
 @click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all that is about it to a CSV file.")
-@click.option("--picture", type=FILE, metavar="FILE", help="Draw its time to a PNG file.")
-def show(title: str | None, day: str | None, entity: str | None, csv_file: Path | None, picture: Path | None) -> None:
+def show(title: str | None, day: str | None, entity: str | None, csv_file: Path | None) -> None:
     """Show the revisions of a page around a cut, or one entity through all benchmarks.
 
     Of a page it explains why one text was chosen. Of an entity it shows when it was born, its
@@ -350,18 +349,11 @@ def show(title: str | None, day: str | None, entity: str | None, csv_file: Path 
       tempkb show "Harbour Clock" --cut 2021-01-01
       tempkb show --entity "Ida Brandt" --csv ida.csv
     """
-    if (title is None) == (entity is None):
-        raise click.UsageError("expected the TITLE of a page, or --entity NAME, and not both")
+    if (title is None) == (entity is None) or (day if entity else csv_file):
+        raise click.UsageError("expected TITLE, with --cut or without, or --entity NAME, with --csv or without")
     from tempkb.commands.screens.timeline import print_entity, print_timeline
 
-    if title is not None:
-        if csv_file or picture:
-            raise click.UsageError("--csv and --picture belong to --entity; leave them out")
-        print_timeline(title, day)
-        return
-    if day:
-        raise click.UsageError("--cut belongs to the TITLE of a page; leave it out")
-    print_entity(entity or "", csv_file, picture)
+    print_timeline(title, day) if title is not None else print_entity(entity or "", csv_file)
 
 
 @main.command()

@@ -1,8 +1,6 @@
 """The tables of what answers of models are worth, and the views of their means."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.fact_queries.reading import ONCE
-from tempkb.benchmarks.reading import Part
 from tempkb.core.estimates_sql import ALL as EVERY
 from tempkb.core.estimates_sql import FRACTION, SHARE, estimates, pooled
 from tempkb.models.generations.measures import NAMES
@@ -117,16 +115,6 @@ _SUMS_OF_ANSWERS = f"""
                       s / n AS s)
     FROM summed WHERE aggregate = 'recall_at_10'
 """
-SUMS_OF_FACT_ANSWERS = Part(
-    f"""
-    SELECT release, model, decoder AS asked_by, window_start, cluster AS cluster_id, metric, aggregate, form, n, s,
-           items
-    FROM ({_SUMS_OF_ANSWERS}) WHERE wording = '{ONCE}' AND subset = ''
-    """,
-    (JUDGED_ANSWERS.name,),
-)
-"""What answers about facts are worth, by subject and window, as `Reading.sums` has it."""
-
 _ANSWER_KEYS = ("benchmark", "release", "model", "decoder", "wording", "subset", "metric", "aggregate")
 
 ANSWER_RESULTS = View(

@@ -4,10 +4,9 @@ Draws whom models name where facts changed, window by window.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -197,43 +196,6 @@ def fact_figure(
             axis.tick_params(labelsize=7)
             axis.spines[["top", "right"]].set_visible(False)
         canvas.suptitle(title, fontsize=9)
-        yield canvas
-
-
-@contextmanager
-def entity_figure(name: str, since: str | None, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Give a figure of an entity's time: a line for its article, its mentions at each snapshot, and each fact.
-
-    Args:
-        name: of the entity.
-        since: the day since which it is an article, if there is one.
-        rows: items with models, of which mentions (cut, n_mentions) and facts (valid_from, valid_to) are drawn; without
-            any of these days nothing can be drawn.
-    """
-    counts: Counter[date] = Counter()
-    for _, cut, n in {(row["place"], row["cut"], row["n_mentions"]) for row in rows if "n_mentions" in row}:
-        counts[cut] += n
-    spells = {row["place"]: row for row in rows if "valid_from" in row}.values()
-    begun = date.fromisoformat(since) if since else None
-    days = [day for row in spells for day in (row["valid_from"], row["valid_to"])] + [begun, *counts]
-    known = [day for day in days if day]
-    first, last = min(known) - timedelta(days=90), max(known) + timedelta(days=90)
-    lines = [f"{row['relation']}: {row['subject']} - {row['object']}" for row in spells]
-    with figure(1, 1, height=1.5 + 0.3 * (2 + len(lines))) as (canvas, axis):
-        if begun:
-            axis.barh(0, last - begun, left=begun, height=0.6, color="#5b6b7a")
-        for cut, n in counts.items():
-            axis.plot(cut, 1, "o", color="#2a7f4f")
-            axis.annotate(f"{n:,}", (cut, 1), (5, 5), textcoords="offset points", fontsize=7)
-        for at, row in enumerate(spells, 2):
-            left, right = row["valid_from"] or first, row["valid_to"] or last
-            axis.barh(at, right - left, left=left, height=0.6, color="#2f6f9f")
-        axis.set_yticks(range(2 + len(lines)), ["article", "mentions", *lines], fontsize=7)
-        axis.set_ylim(1.5 + len(lines), -0.5)
-        axis.set_xlim(first, last)
-        axis.tick_params(labelsize=7)
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.set_title(f"{name}: since when it is an article, its mentions at snapshots, and its facts", fontsize=9)
         yield canvas
 
 

@@ -4,12 +4,13 @@ Declares the view of the results of facts by these thirds.
 """
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING, ONCE
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import united
-from tempkb.core.estimates_sql import ALL, end_of_window, estimates, pooled
+from tempkb.core.estimates_sql import ALL, EXP, FRACTION, SHARE, end_of_window, estimates, pooled
 from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.results.answering import Question
-from tempkb.results.judged_tables import SUMS_OF_FACT_ANSWERS
+from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import View
@@ -77,26 +78,55 @@ def read_thirds(store: Store, question: Question, popular_by: str) -> dict[str, 
     return {name: [row["cluster"] for row in rows if row["popularity"] == name] for name in THIRDS}
 
 
-_SUMS = united([*(one.reading.sums for one in BENCHMARKS if one.reading and one.reading.sums), SUMS_OF_FACT_ANSWERS])
-_GROUPS = ("release", "model", "asked_by", "metric", "aggregate", "popular_by", "popularity")
+_FACTS = united([one.reading.facts for one in BENCHMARKS if one.reading and one.reading.facts])
+_QUERIES = [one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries]
+_ASKED = " UNION ALL ".join(
+    f"SELECT release, {end_of_window('window_start', 'granularity')} AS day, subject_id AS cluster_id FROM {name}"
+    for name in _QUERIES
+)
+# By subject and window: of numbers, how many there are and their sum.
+_SUMS = f"""
+    SELECT release, model, scorer AS asked_by, window_start, subject_id AS cluster_id, 'ppl_token' AS aggregate,
+           '{EXP}' AS form, sum(n_tokens) AS n, sum(nats) AS s, count(*) AS items
+    FROM (
+        FROM ({_FACTS.query}) QUALIFY row_number() OVER (
+            PARTITION BY model, scorer, release, subject_id, relation, object_id, window_start ORDER BY {FIRST_WORDING}
+        ) = 1
+    ) GROUP BY ALL
+    UNION ALL BY NAME
+    SELECT * EXCLUDE (value), CASE aggregate WHEN 'f1' THEN '{FRACTION}' ELSE '{SHARE}' END AS form,
+           count(value) AS n, sum(value) AS s, n AS items
+    FROM (
+        SELECT release, model, scorer AS asked_by, change_from AS window_start, subject_id AS cluster_id, unnest([
+            {{'aggregate': 'prefers_new', 'value': (preference_nats > 0)::DOUBLE}},
+            {{'aggregate': 'control_prefers_new', 'value': (control_preference_nats > 0)::DOUBLE}}], max_depth := 2)
+        FROM scored_changes
+        UNION ALL
+        SELECT release, model, decoder, window_start, cluster_id, unnest([
+            {{'aggregate': 'exact_match', 'value': exact_match}}, {{'aggregate': 'f1', 'value': f1}}], max_depth := 2)
+        FROM {JUDGED_ANSWERS.name} WHERE wording = '{ONCE}'
+    ) GROUP BY ALL HAVING n > 0
+"""
+_GROUPS = ("release", "model", "asked_by", "aggregate", "popular_by", "popularity")
 
 RESULTS_BY_POPULARITY = View(
     name="results_by_popularity",
-    meaning="Results of facts by the popularity of the subjects: all rows of prefers_new and control_prefers_new (all "
-    "pairs), of ppl_token of templama_results and dynamic_templama_results (each answer once), and of answer_results "
-    "of facts, over all splits, by window (null: all windows). popular_by: mentions (in other articles) or "
-    "contributors, as in entity_popularity at the last cut at or before the end of the window. popularity: lowest, "
-    "middle or highest third of the subjects of the release's items at that cut, unknown (no article there, or no "
-    "cut), or all. A subject is in the lowest third if fewer than a third of those with an article are less popular, "
-    "in the middle one if fewer than two thirds are; so equally popular ones are together. Over all windows a subject "
-    "counts in the third of each window. asked_by is the scorer or decoder. Clusters are subjects.",
+    meaning="Results of facts by the popularity of the subjects: prefers_new and control_prefers_new (as in "
+    "prefers_new, all pairs), ppl_token (as in templama_results and dynamic_templama_results, each answer once, by the "
+    "benchmark's own templates), exact_match and f1 (as in answer_results), over all splits, by window (null: all "
+    "windows). popular_by: mentions (in other articles) or contributors, as entity_popularity has them at the last cut "
+    "at or before the end of the window. popularity: lowest, middle or highest third of the subjects of the release's "
+    "queries at that cut, unknown (no article there, or no cut), or all. A subject is in the lowest third if fewer than "
+    "a third of those with an article are less popular, else in the middle one if fewer than two thirds are, so that "
+    "equally popular ones are together. Over all windows a subject counts in the third of each window. asked_by is "
+    "the scorer or decoder. Clusters are subjects.",
     query=f"""
     WITH sums AS MATERIALIZED (
         SELECT s.*, {end_of_window("window_start", "r.granularity")} AS day
-        FROM ({_SUMS.query}) AS s JOIN {FACT_RELEASES.name} AS r USING (release)
+        FROM ({_SUMS}) AS s JOIN {FACT_RELEASES.name} AS r USING (release)
     ), placed AS (
         SELECT * EXCLUDE (cluster_id, day), cluster_id AS cluster
-        FROM sums JOIN ({thirds("SELECT release, day, cluster_id FROM sums")}) USING (release, day, cluster_id)
+        FROM sums JOIN ({thirds(_ASKED)}) USING (release, day, cluster_id)
     )
     FROM ({
         estimates(
@@ -110,5 +140,5 @@ RESULTS_BY_POPULARITY = View(
     })
     """,
     needs=(FACT_RELEASES.name,),
-    optional=(PROMPT_SCORES.name, *_SUMS.needs, *_NEEDS),
+    optional=(PROMPT_SCORES.name, "scored_changes", JUDGED_ANSWERS.name, *_QUERIES, *_FACTS.needs, *_NEEDS),
 )

@@ -182,18 +182,6 @@ PREFERS_NEW = View(
     needs=(SCORED_CHANGES.name,),
 )
 
-PREFERENCES_OF_SUBJECTS = f"""
-    SELECT release, model, scorer AS asked_by, change_from AS window_start, subject_id AS cluster_id,
-           '{_AGGREGATES[0].metric}' AS metric, aggregate, '{SHARE}' AS form, count(nats) AS n,
-           count(*) FILTER (nats > 0) AS s, count(nats) AS items
-    FROM (
-        SELECT *, unnest([{{'aggregate': 'prefers_new', 'nats': {_ADDED}}},
-                          {{'aggregate': 'control_prefers_new', 'nats': {_CONTROL_ADDED}}}], max_depth := 2)
-        FROM {SCORED_CHANGES.name}
-    ) GROUP BY ALL HAVING n > 0
-"""
-"""SQL: in how many changes of a subject a model prefers the new object, and that of the control."""
-
 _ROLES = """CASE WHEN change = 'unchanged' THEN 'kept' WHEN change = 'deleted' OR role = 'leaving' THEN 'removed'
     ELSE 'new' END"""
 _MEANS = """

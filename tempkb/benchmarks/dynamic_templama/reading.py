@@ -6,7 +6,6 @@ What models prefer where facts changed is read by `preferences.py`.
 from tempkb.benchmarks.dynamic_templama.preferences import (
     OBJECT_SCORES,
     OBJECT_SCORES_BY_ROLE,
-    PREFERENCES_OF_SUBJECTS,
     PREFERS_NEW,
     SCORED_CHANGES,
 )
@@ -16,7 +15,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
-from tempkb.benchmarks.dynamic_templama.views import CHANGED, CHANGES_AND_NAMES
+from tempkb.benchmarks.dynamic_templama.views import CHANGES_AND_NAMES
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS, prompting_of
 from tempkb.benchmarks.fact_queries.reading import ONCE, WORDINGS, answers_of, facts_of, items_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
@@ -129,19 +128,11 @@ _BY_WINDOW = Part(
 )
 _CHANGED = Part(
     f"""
-    SELECT model, {NUMBERS}, subject_id AS entity_id, relation, new_object_id, old_object_id,
-           change_from AS window_start, change_to AS window_end, preference_nats
+    SELECT model, {NUMBERS}, release, item_id, new_label, old_label, subject_id AS entity_id, relation,
+           new_object_id, old_object_id, change_from AS window_start, change_to AS window_end, preference_nats
     FROM {SCORED_CHANGES.name} WHERE {PROMPTING.is_by_own_template}
     """,
     (SCORED_CHANGES.name,),
-)
-_SUMS = Part(
-    f"""
-    SELECT release, model, scorer AS asked_by, window_start, cluster AS cluster_id, metric, aggregate, form, n, s, items
-    FROM ({_SUMS_OF_TOKENS}) WHERE change = '{ALL}'
-    UNION ALL BY NAME FROM ({PREFERENCES_OF_SUBJECTS})
-    """,
-    (*DYNAMIC_TEMPLAMA_RESULTS.needs, SCORED_CHANGES.name),
 )
 
 # A change happens in the window in which the new object begins; the old one has left on the first day of the next.
@@ -208,9 +199,7 @@ READING = Reading(
     aggregate=_AGGREGATE,
     items=items_of("dynamic_templama", DYNAMIC_TEMPLAMA_QUERIES),
     by_window=_BY_WINDOW,
-    sums=_SUMS,
     facts=facts_of(DYNAMIC_TEMPLAMA_QUERIES, PROMPTING),
-    changed=CHANGED,
     changes=_CHANGED,
     queries=DYNAMIC_TEMPLAMA_QUERIES,
     judging=Judging(answers_of(DYNAMIC_TEMPLAMA_QUERIES), WORDINGS, CHANGES_AND_NAMES),

@@ -250,20 +250,6 @@ VIEWS = (
 # The query is that of the window in which the old object no longer holds. The placebo is the change whose objects are
 # asked as controls in the place of the own ones: the latest of another subject up to that window. What its subject has
 # at other times counts unless the own one has it, too, as with the objects of controls.
-CHANGED = Part(
-    f"""
-    SELECT c.release, q.query_id AS item_id, c.subject_id, c.relation, c.paired_object_id AS new_object_id,
-           c.object_id AS old_object_id, c.window_start,
-           coalesce(c.paired_window_start, c.window_start) AS change_from,
-           greatest(c.window_start, {end_of_window("change_from", "q.granularity")}) AS change_to, q.split
-    FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
-    JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
-    WHERE c.role = 'leaving' AND q.template_no = 1
-    """,
-    (DYNAMIC_TEMPLAMA_CHANGES.name, DYNAMIC_TEMPLAMA_QUERIES.name),
-)
-"""Each change in which one object took the place of another."""
-
 CHANGES_AND_NAMES = Part(
     f"""
     WITH named AS MATERIALIZED (
@@ -274,7 +260,15 @@ CHANGES_AND_NAMES = Part(
                    min(object_aliases) AS aliases
             FROM {FACT_SPELLS.name} GROUP BY release, object_id
         ) AS s LEFT JOIN {WIKIDATA_ENTITIES.name} AS w ON w.dump_id = s.dump_id AND w.entity_id = s.object_id
-    ), changes AS MATERIALIZED ({CHANGED.query}), others AS (
+    ), changes AS MATERIALIZED (
+        SELECT c.release, q.query_id AS item_id, c.subject_id, c.relation, c.paired_object_id AS new_object_id,
+               c.object_id AS old_object_id, c.window_start,
+               coalesce(c.paired_window_start, c.window_start) AS change_from,
+               greatest(c.window_start, {end_of_window("change_from", "q.granularity")}) AS change_to, q.split
+        FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
+        JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
+        WHERE c.role = 'leaving' AND q.template_no = 1
+    ), others AS (
         SELECT release, item_id, new_object_id, old_object_id, flatten(list(names ORDER BY object_id)) AS names
         FROM changes JOIN (SELECT DISTINCT release, subject_id, relation, object_id FROM {FACT_SPELLS.name})
             USING (release, subject_id, relation)
@@ -302,6 +296,12 @@ CHANGES_AND_NAMES = Part(
     )
     FROM told LEFT JOIN placebos USING (release, item_id, new_object_id, old_object_id)
     """,
-    (*CHANGED.needs, DYNAMIC_TEMPLAMA_PROMPTS.name, FACT_SPELLS.name, WIKIDATA_ENTITIES.name),
+    (
+        DYNAMIC_TEMPLAMA_CHANGES.name,
+        DYNAMIC_TEMPLAMA_QUERIES.name,
+        DYNAMIC_TEMPLAMA_PROMPTS.name,
+        FACT_SPELLS.name,
+        WIKIDATA_ENTITIES.name,
+    ),
 )
 """Each change with the names of its objects, of others of the subject, and the same of its placebo."""

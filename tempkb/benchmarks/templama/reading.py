@@ -150,19 +150,11 @@ _BY_WINDOW = Part(
     """,
     (TEMPLAMA_RESULTS.name, FACT_RELEASES.name),
 )
-_SUMS = Part(
-    f"""
-    SELECT release, model, scorer AS asked_by, window_start, cluster AS cluster_id, metric, aggregate, form, n, s, items
-    FROM ({_SUMS_OF_ANSWERS}) WHERE variant = '{ONCE}'
-    """,
-    TEMPLAMA_RESULTS.needs,
-)
 
 READING = Reading(
     views=(TEMPLAMA_RESULTS, STALE_ANSWERS),
     items=items_of("templama", TEMPLAMA_QUERIES),
     by_window=_BY_WINDOW,
-    sums=_SUMS,
     facts=facts_of(TEMPLAMA_QUERIES, PROMPTING),
     queries=TEMPLAMA_QUERIES,
     judging=Judging(answers_of(TEMPLAMA_QUERIES), WORDINGS),

@@ -1,14 +1,11 @@
-"""The screens of `tempkb show`: the revisions of a page around a cut, and why one text won.
-
-One entity through all benchmarks.
-"""
+"""The screens of `tempkb show`: the revisions of a page around a cut, and one entity through all benchmarks."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tempkb.commands.screens.console import FIELDS, Screen, duration, headed, say, show, write_file, write_picture
+from tempkb.commands.screens.console import Screen, duration, headed, print_sheet, say, show, write_file
 from tempkb.commands.screens.failure import as_utf8
 from tempkb.core.errors import SettingsError
 from tempkb.core.windows import Window, parse_day
@@ -23,6 +20,7 @@ from tempkb.wiki.revisions.windows import read_windows
 
 _AFTER = 3  # number of revisions shown after the cut
 _TEXT = 600  # number of characters shown of the text
+_ITEMS = 10  # number of items shown of each kind
 _REVISIONS = Listing(in_order("", "revision", "saved", "by", "bytes", "text", "visible", "note"))
 
 
@@ -46,37 +44,28 @@ def print_timeline(title: str, day: str | None) -> None:
             out.print(f"--- first {_TEXT} characters of the text ---\n{text[:_TEXT]}")
 
 
-_ITEMS = 10  # number of items shown of each kind
-
-
-def print_entity(asked: str, csv_file: Path | None, picture: Path | None) -> None:
-    """Print what a home has of an entity: its birth, the items about it with their sources, and what models make of it.
+def print_entity(asked: str, csv_file: Path | None) -> None:
+    """Print when an entity was born, the items about it with their sources, and what models make of them.
 
     Raises:
-        SettingsError: there is no such entity, or there are several; or there is nothing to draw.
+        SettingsError: there is no such entity, or there are several.
     """
-    from tempkb.results.entity import read_entity, read_sections
-    from tempkb.results.plots import entity_figure
+    from tempkb.results.entity import read_entity, read_items
 
     store = open_store()
-    entity = read_entity(store, as_utf8(asked))
-    Screen().print(headed(entity.name, ""))
-    show(FIELDS, list(entity.born.items()))
-    every = []
-    for section, rows in read_sections(store, entity):
+    found = list(read_items(store, read_entity(store, as_utf8(asked))))
+    for listing, rows in found:
         if not rows:
-            say(section.why_none(store))
+            is_built = any(store.lake.partitions(name) for name in listing.needs)
+            say(f"{listing.title}: none is about it" if is_built else f"{listing.title}: nothing of the kind is built")
             continue
-        listing, first = section.shown(rows, _ITEMS)
-        show(listing, first)
-        every += [{"kind": section.name, **row} for row in rows]
-    if not every and (csv_file or picture):
-        raise SettingsError(f"--csv, --picture: no item is about {entity.name}, so that there is nothing to write")
+        sheet = listing.sheet(rows)
+        n = len(sheet.lines)
+        some = f"; here the first {_ITEMS}, --csv writes all" if n > _ITEMS else ""
+        print_sheet(sheet._replace(lines=sheet.lines[:_ITEMS], title=f"{listing.title} ({n:,}{some})"))
+        say(listing.remark)
     if csv_file:
-        write_file(csv_file, as_csv(every))
-    if picture:
-        with entity_figure(entity.name, entity.born.get("article since"), every) as figure:
-            write_picture(picture, figure)
+        write_file(csv_file, as_csv([{"kind": listing.title, **row} for listing, rows in found for row in rows]))
 
 
 def _window(store: Store, day: str | None) -> Window:
