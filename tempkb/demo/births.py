@@ -15,7 +15,7 @@ from datetime import date, datetime
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
-from tempkb.demo.facts import Facts, Item, Origin, When, bound, month, year
+from tempkb.demo.facts import Facts, Item, Origin, Statement, When, bound, month, year
 from tempkb.demo.pages import DAY, FIRST_CUT, SECOND_CUT, USERS, Page, Pages
 from tempkb.demo.words import chance_of, words_of
 
@@ -240,6 +240,7 @@ def write_births(pages: Pages, facts: Facts, seed: int) -> Births:
     _ordinary(make)
     for told in WORDS["stories"]:
         _write_story(make, **told)
+    _write_known_to_all(make, facts)
     make.births.categories = {
         name: tuple(dict.fromkeys(kind.class_id for kind in KINDS.values() if kind.category == name))
         for name in dict.fromkeys(kind.category for kind in KINDS.values())
@@ -344,6 +345,36 @@ def _ordinary(make: _Maker) -> None:
         if len(links) < 2:
             links.append(born[(number + 16) % len(born)][0].title)
         make.write(birth, kind, saved, links, grows=number % _EACH in (0, 3))
+
+
+def _write_known_to_all(make: _Maker, facts: Facts) -> None:
+    """15 and 20: the first organisation of the last half year has two heads, and later articles call it other names.
+
+    So one entity is asked about in all benchmarks. What is added is later than all that the demo's models have read.
+    """
+    n_quarters, surfaces = len(make.clock.windows) - 1, WORDS["known_to_all"]["surfaces"]
+    begun, changed = make.clock.start(n_quarters - 2), make.clock.day(n_quarters - 2, 80)
+    young = sorted(
+        (one for one in make.births.all if not one.story and one.page.edits[0].time > begun),
+        key=lambda one: one.page.edits[0].time,
+    )
+    own = next((one for one in young if one.category == "Organizations"), None)
+    later = [] if own is None else young[young.index(own) + 1 :]
+    if own is None or own.origin is None or own.page.edits[0].time.date() > changed or len(later) < 2 * len(surfaces):
+        return
+    form = WORDS["known_to_all"]["sentence"]
+    for one, surface in zip(later, (*surfaces, *surfaces), strict=False):
+        line = form.format(own.title, surface, **own.traits._asdict())
+        for edit in one.page.edits:
+            edit.text = edit.text.replace("\n\n[[Category", f"\n\n{line}\n\n[[Category")
+    heads = sorted({one.object for one in facts.statements if one.relation == "P488"})
+    tenures = ((When(own.origin[0]), When(changed)), (When(changed + DAY), None))
+    for head, (start, end) in zip(heads, tenures, strict=False):
+        number = len(facts.statements) + 1
+        ends = [end] if end else []
+        facts.statements.append(
+            Statement(own.entity_id, "P488", head, [start], ends, story="known to all", number=number)
+        )
 
 
 def _birthday(make: _Maker, number: int) -> When:

@@ -10,6 +10,7 @@ from tempkb.core.errors import SettingsError
 from tempkb.core.wording import rounded, shortened
 from tempkb.models.linking.known import rows_of
 from tempkb.models.linking.tables import LINKING_SCORES
+from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.store.listings import Across, Listing, named
 from tempkb.store.quoting import literal
@@ -63,7 +64,7 @@ LISTINGS = (
             SELECT max_by(label, dump_date) AS label FROM {WIKIDATA_ENTITIES.name} WHERE entity_id = $entity
         )
         SELECT coalesce(title, label) AS name, $entity AS item, origin, page.article_since::DATE AS "article since",
-               concat('page ', page.page_id, ' revision ', revision_id, ', ', page.dump_id) AS page, page.cut,
+               'page ' || page.page_id || ' revision ' || revision_id || ', ' || page.dump_id AS page, page.cut,
                n_inlinks AS "mentions", n_surfaces AS "surfaces", p.n_contributors AS "contributors"
         FROM origins CROSS JOIN labels LEFT JOIN page ON true
         LEFT JOIN (FROM {ENTITY_POPULARITY.name} WHERE window_start = '$newest') AS p ON p.page_id = page.page_id
@@ -108,7 +109,7 @@ LISTINGS = (
         SELECT own.*, model, min(perplexity) AS perplexity, min(said) AS said
         FROM own LEFT JOIN made USING (release, item_id) GROUP BY ALL ORDER BY release, item_id, model
         """,
-        needs=(*_TEXTS.needs, *_SENTENCES.needs, JUDGED_ANSWERS.name),
+        needs=(*_TEXTS.needs, *_SENTENCES.needs, PROMPT_SCORES.name, JUDGED_ANSWERS.name),
     ),
     Listing(
         named("releases", "relation", "subject", "object", **{"from": "valid_from", "to": "valid_to"})
@@ -131,7 +132,7 @@ LISTINGS = (
         LEFT JOIN made USING (subject_id, relation, object_id) WHERE $entity IN (subject_id, object_id)
         GROUP BY ALL ORDER BY relation, subject_id, valid_from, object_id, model
         """,
-        needs=(FACT_SPELLS.name, FACT_SUBJECTS.name, *_FACTS.needs),
+        needs=(FACT_SPELLS.name, FACT_SUBJECTS.name, *_FACTS.needs, PROMPT_SCORES.name),
     ),
     Listing(
         named("release", "relation", "item_id", old="old_label", new="new_label")

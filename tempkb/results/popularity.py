@@ -114,10 +114,10 @@ RESULTS_BY_POPULARITY = View(
     meaning="Results of facts by the popularity of the subjects: prefers_new and control_prefers_new (as in "
     "prefers_new, all pairs), ppl_token (as in templama_results and dynamic_templama_results, each answer once, by the "
     "benchmark's own templates), exact_match and f1 (as in answer_results), over all splits, by window (null: all "
-    "windows). popular_by: mentions (in other articles) or contributors, as entity_popularity has them at the last cut "
+    "windows). popular_by: mentions (in other articles) or contributors, as in entity_popularity at the last cut "
     "at or before the end of the window. popularity: lowest, middle or highest third of the subjects of the release's "
-    "queries at that cut, unknown (no article there, or no cut), or all. A subject is in the lowest third if fewer than "
-    "a third of those with an article are less popular, else in the middle one if fewer than two thirds are, so that "
+    "queries at that cut, unknown (no article there, or no cut), or all. A subject is in the lowest third if fewer "
+    "than a third of those with an article are less popular, else in the middle one if fewer than two thirds are; so "
     "equally popular ones are together. Over all windows a subject counts in the third of each window. asked_by is "
     "the scorer or decoder. Clusters are subjects.",
     query=f"""
