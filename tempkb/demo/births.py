@@ -352,7 +352,8 @@ def _write_known_to_all(make: _Maker, facts: Facts) -> None:
 
     So one entity is asked about in all benchmarks. What is added is later than all that the demo's models have read.
     """
-    n_quarters, surfaces = len(make.clock.windows) - 1, WORDS["known_to_all"]["surfaces"]
+    n_quarters, counts = len(make.clock.windows) - 1, WORDS["known_to_all"]["surfaces"]
+    surfaces = [surface for surface, n in counts.items() for _ in range(n)]
     begun, changed = make.clock.start(n_quarters - 2), make.clock.day(n_quarters - 2, 80)
     young = sorted(
         (one for one in make.births.all if not one.story and one.page.edits[0].time > begun),
@@ -360,10 +361,10 @@ def _write_known_to_all(make: _Maker, facts: Facts) -> None:
     )
     own = next((one for one in young if one.category == "Organizations"), None)
     later = [] if own is None else young[young.index(own) + 1 :]
-    if own is None or own.origin is None or own.page.edits[0].time.date() > changed or len(later) < 2 * len(surfaces):
+    if own is None or own.origin is None or own.page.edits[0].time.date() > changed or len(later) < len(surfaces):
         return
     form = WORDS["known_to_all"]["sentence"]
-    for one, surface in zip(later, (*surfaces, *surfaces), strict=False):
+    for one, surface in zip(later, surfaces, strict=False):
         line = form.format(own.title, surface, **own.traits._asdict())
         for edit in one.page.edits:
             edit.text = edit.text.replace("\n\n[[Category", f"\n\n{line}\n\n[[Category")
