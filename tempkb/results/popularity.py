@@ -6,7 +6,7 @@ Declares the view of the results of facts by these thirds.
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING, ONCE
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
-from tempkb.benchmarks.reading import united
+from tempkb.benchmarks.reading import PERPLEXITY_METRIC, united
 from tempkb.core.estimates_sql import ALL, EXP, FRACTION, SHARE, end_of_window, estimates, pooled
 from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.results.answering import Question
@@ -50,9 +50,9 @@ def thirds(items: str) -> str:
             FROM (SELECT DISTINCT release, cut, cluster_id FROM placed) JOIN counted USING (cut, cluster_id)
             GROUP BY ALL
         ), ranked AS (
-            SELECT * EXCLUDE (n), 3 * (rank() OVER (PARTITION BY release, cut, popular_by ORDER BY n) - 1) AS below,
-                   count(*) OVER (PARTITION BY release, cut, popular_by) AS n
-            FROM known
+            SELECT release, cut, cluster_id, popular_by, 3 * (rank() OVER (same ORDER BY n) - 1) AS below,
+                   count(*) OVER same AS n
+            FROM known WINDOW same AS (PARTITION BY release, cut, popular_by)
         )
         SELECT p.release, p.day, p.cluster_id, m.popular_by,
                CASE WHEN below < n THEN '{LOWEST}' WHEN below < 2 * n THEN '{MIDDLE}' WHEN below >= 2 * n
@@ -86,28 +86,32 @@ _ASKED = " UNION ALL ".join(
 )
 # By subject and window: of numbers, how many there are and their sum.
 _SUMS = f"""
-    SELECT release, model, scorer AS asked_by, window_start, subject_id AS cluster_id, 'ppl_token' AS aggregate,
-           '{EXP}' AS form, sum(n_tokens) AS n, sum(nats) AS s, count(*) AS items
+    SELECT release, model, scorer, window_start, subject_id AS cluster_id, {PERPLEXITY_METRIC} AS metric,
+           'ppl_token' AS aggregate, '{EXP}' AS form, sum(n_tokens) AS n, sum(nats) AS s, count(*) AS items
     FROM (
         FROM ({_FACTS.query}) QUALIFY row_number() OVER (
             PARTITION BY model, scorer, release, subject_id, relation, object_id, window_start ORDER BY {FIRST_WORDING}
         ) = 1
     ) GROUP BY ALL
     UNION ALL BY NAME
-    SELECT * EXCLUDE (value), CASE aggregate WHEN 'f1' THEN '{FRACTION}' ELSE '{SHARE}' END AS form,
-           count(value) AS n, sum(value) AS s, n AS items
+    SELECT release, model, scorer, window_start, cluster_id, metric, aggregate, form, count(value) AS n,
+           sum(value) AS s, n AS items
     FROM (
-        SELECT release, model, scorer AS asked_by, change_from AS window_start, subject_id AS cluster_id, unnest([
-            {{'aggregate': 'prefers_new', 'value': (preference_nats > 0)::DOUBLE}},
-            {{'aggregate': 'control_prefers_new', 'value': (control_preference_nats > 0)::DOUBLE}}], max_depth := 2)
+        SELECT release, model, scorer, change_from AS window_start, subject_id AS cluster_id,
+               'share of changes' AS metric, '{SHARE}' AS form, unnest([
+                   {{'aggregate': 'prefers_new', 'value': (preference_nats > 0)::DOUBLE}},
+                   {{'aggregate': 'control_prefers_new', 'value': (control_preference_nats > 0)::DOUBLE}}
+               ], max_depth := 2)
         FROM scored_changes
-        UNION ALL
-        SELECT release, model, decoder, window_start, cluster_id, unnest([
-            {{'aggregate': 'exact_match', 'value': exact_match}}, {{'aggregate': 'f1', 'value': f1}}], max_depth := 2)
+        UNION ALL BY NAME
+        SELECT release, model, decoder AS scorer, window_start, cluster_id, unnest([
+            {{'aggregate': 'exact_match', 'value': exact_match, 'metric': 'share of items', 'form': '{SHARE}'}},
+            {{'aggregate': 'f1', 'value': f1, 'metric': 'mean of items', 'form': '{FRACTION}'}}], max_depth := 2)
         FROM {JUDGED_ANSWERS.name} WHERE wording = '{ONCE}'
     ) GROUP BY ALL HAVING n > 0
 """
-_GROUPS = ("release", "model", "asked_by", "aggregate", "popular_by", "popularity")
+_GROUPS = ("release", "model", "scorer", "metric", "aggregate", "popular_by", "popularity")
+_EVERY = {"popularity": f"'{ALL}'", "window_start": "NULL"}
 
 RESULTS_BY_POPULARITY = View(
     name="results_by_popularity",
@@ -118,26 +122,18 @@ RESULTS_BY_POPULARITY = View(
     "at or before the end of the window. popularity: lowest, middle or highest third of the subjects of the release's "
     "queries at that cut, unknown (no article there, or no cut), or all. A subject is in the lowest third if fewer "
     "than a third of those with an article are less popular, else in the middle one if fewer than two thirds are; so "
-    "equally popular ones are together. Over all windows a subject counts in the third of each window. asked_by is "
-    "the scorer or decoder. Clusters are subjects.",
+    "equally popular ones are together. Over all windows a subject counts in the third of each window. scorer is "
+    "the scorer, or of answers the decoder. Clusters are subjects.",
     query=f"""
     WITH sums AS MATERIALIZED (
         SELECT s.*, {end_of_window("window_start", "r.granularity")} AS day
         FROM ({_SUMS}) AS s JOIN {FACT_RELEASES.name} AS r USING (release)
     ), placed AS (
-        SELECT * EXCLUDE (cluster_id, day), cluster_id AS cluster
+        SELECT {", ".join(_GROUPS)}, window_start, cluster_id AS cluster, form, n, s, items
         FROM sums JOIN ({thirds(_ASKED)}) USING (release, day, cluster_id)
     )
-    FROM ({
-        estimates(
-            pooled(
-                "FROM placed",
-                (*_GROUPS[:-1], "form", "cluster"),
-                {"popularity": f"'{ALL}'", "window_start": "NULL"},
-            ),
-            (*_GROUPS, "window_start"),
-        )
-    })
+    SELECT *, '{ALL}' AS split
+    FROM ({estimates(pooled("FROM placed", (*_GROUPS[:-1], "form", "cluster"), _EVERY), (*_GROUPS, "window_start"))})
     """,
     needs=(FACT_RELEASES.name,),
     optional=(PROMPT_SCORES.name, "scored_changes", JUDGED_ANSWERS.name, *_QUERIES, *_FACTS.needs, *_NEEDS),

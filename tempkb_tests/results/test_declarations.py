@@ -18,6 +18,7 @@ ESTIMATES = [
     "scores_by_gap",
     "knows",
     "token_ranks",
+    "results_by_popularity",
 ]
 OF_ANSWERS = ["answer_results", "names_by_window"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]

@@ -36,7 +36,7 @@ def world():
 
 
 def values(world, **equal):
-    rows = world.read("results_by_popularity", asked_by=T5, **equal)
+    rows = world.read("results_by_popularity", scorer=T5, **equal)
     return {row["popularity"]: (row["value"], row["n_items"], row["n_clusters"]) for row in rows}
 
 
@@ -92,7 +92,7 @@ def test_all_subjects_together_have_the_results_of_the_other_views(world):
             f1=number / 12,
         )
     same = ("value", "standard_error", "low", "high", "n_items", "n_clusters")
-    for view, aggregate, asked_by, more in (
+    for view, aggregate, scorer, more in (
         ("prefers_new", "prefers_new", T5, {"pairs": "all"}),
         ("dynamic_templama_results", "ppl_token", T5, {"change": "all"}),
         ("answer_results", "exact_match", "d", {}),
@@ -102,11 +102,12 @@ def test_all_subjects_together_have_the_results_of_the_other_views(world):
         found = world.one(
             "results_by_popularity",
             aggregate=aggregate,
-            asked_by=asked_by,
+            scorer=scorer,
             window_start=None,
             popular_by="mentions",
             popularity="all",
         )
+        assert found["metric"] == expected["metric"]
         assert [found[name] for name in same] == pytest.approx([expected[name] for name in same]), aggregate
 
 
