@@ -15,7 +15,8 @@ from datetime import date, datetime
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
-from tempkb.demo.facts import Facts, Item, Origin, Statement, When, bound, month, year
+from tempkb.demo.articles import sentences_of
+from tempkb.demo.facts import Bound, Facts, Item, Origin, Statement, When, bound, month, year
 from tempkb.demo.pages import DAY, FIRST_CUT, SECOND_CUT, USERS, Page, Pages
 from tempkb.demo.words import chance_of, words_of
 
@@ -352,30 +353,36 @@ def _write_known_to_all(make: _Maker, facts: Facts) -> None:
 
     So one entity is asked about in all benchmarks. What is added is later than all that the demo's models have read.
     """
-    n_quarters, counts = len(make.clock.windows) - 1, WORDS["known_to_all"]["surfaces"]
+    begun, counts = make.clock.start(len(make.clock.windows) - 3), WORDS["known_to_all"]["surfaces"]
     surfaces = [surface for surface, n in counts.items() for _ in range(n)]
-    begun, changed = make.clock.start(n_quarters - 2), make.clock.day(n_quarters - 2, 80)
+    saved = {one.title: one.page.edits[0].time for one in make.births.all if not one.story}
     young = sorted(
-        (one for one in make.births.all if not one.story and one.page.edits[0].time > begun),
-        key=lambda one: one.page.edits[0].time,
+        (one for one in make.births.all if saved.get(one.title, begun) > begun), key=lambda one: saved[one.title]
     )
     own = next((one for one in young if one.category == "Organizations"), None)
     later = [] if own is None else young[young.index(own) + 1 :]
-    if own is None or own.origin is None or own.page.edits[0].time.date() > changed or len(later) < len(surfaces):
+    if own is None or own.origin is None or len(later) < len(surfaces):
         return
+    heads = sorted({one.object for one in facts.statements if one.relation == "P488"})
+    changed = saved[own.title].date() - 5 * DAY
+    for head, start, ends in ((heads[0], own.origin[0], [When(changed)]), (heads[1], changed + DAY, [])):
+        number = len(facts.statements) + 1
+        starts: list[Bound] = [When(start)]
+        facts.statements.append(
+            Statement(own.entity_id, "P488", head, starts, [*ends], story="known to all", number=number)
+        )
+    told = sentences_of("P488", own.title, facts.items[heads[1]].label, make.chance("known to all"))
+    _add(own, " ".join(told))
+    own.sentences += tuple(Sentence(one, own.title, since=make.quarter(saved[own.title])) for one in told)
     form = WORDS["known_to_all"]["sentence"]
     for one, surface in zip(later, surfaces, strict=False):
-        line = form.format(own.title, surface, **own.traits._asdict())
-        for edit in one.page.edits:
-            edit.text = edit.text.replace("\n\n[[Category", f"\n\n{line}\n\n[[Category")
-    heads = sorted({one.object for one in facts.statements if one.relation == "P488"})
-    tenures = ((When(own.origin[0]), When(changed)), (When(changed + DAY), None))
-    for head, (start, end) in zip(heads, tenures, strict=False):
-        number = len(facts.statements) + 1
-        ends = [end] if end else []
-        facts.statements.append(
-            Statement(own.entity_id, "P488", head, [start], ends, story="known to all", number=number)
-        )
+        _add(one, form.format(own.title, surface, **own.traits._asdict()))
+
+
+def _add(birth: Birth, paragraph: str) -> None:
+    """Add a last paragraph to all texts of an article."""
+    for edit in birth.page.edits:
+        edit.text = edit.text.replace("\n\n[[Category", f"\n\n{paragraph}\n\n[[Category")
 
 
 def _birthday(make: _Maker, number: int) -> When:
