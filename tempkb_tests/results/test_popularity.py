@@ -7,6 +7,7 @@ import pytest
 from tempkb.results.popularity import read_thirds
 from tempkb.results.reading import read_questions
 from tempkb.results.requests import KnowledgeRequest
+from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.worlds import Q1, Q2, Q3, T5, Facts
 
 END_OF_Q2, END_OF_Q3 = date(2021, 7, 1), date(2021, 10, 1)
@@ -119,7 +120,7 @@ def test_without_a_cut_the_popularity_is_unknown(world):
 
 
 @pytest.mark.slow
-def test_the_thirds_of_a_question_are_those_of_a_plain_count(scored_store):
+def test_the_thirds_of_a_question_are_those_of_a_plain_count(scored_store, scored_home):
     store, request = scored_store, KnowledgeRequest(window=(date(2022, 1, 1), date(2023, 7, 1)))
     question = next(one for one in read_questions(store, request) if one.aggregate.is_share)
     changes = store.ask(
@@ -144,5 +145,10 @@ def test_the_thirds_of_a_question_are_those_of_a_plain_count(scored_store):
     found = read_thirds(store, question, "contributors")
     assert {name: set(own) for name, own in found.items()} == expected
     assert min(len(expected[name]) for name in ("lowest", "middle", "highest")) > 10
+    said = run_tempkb(
+        scored_home, "knows", "--by-popularity", "contributors", "--window", "2022-01-01..2023-07-01"
+    ).stdout
+    assert "The levels in the window by the popularity of the subjects (contributors):" in said
+    assert all(f" {name} ({len(own)}) " in said for name, own in expected.items())
     asked = {cluster for one in question.models for cluster in one.window.clusters.tolist()}
     assert asked <= {cluster for own in found.values() for cluster in own}
