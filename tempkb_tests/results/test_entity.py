@@ -63,6 +63,9 @@ def test_born(world):
             "contributors": 1,
         }
     ]
+    # Of a page without an item, as in a home without Wikidata, what the snapshot tells is left.
+    (row,) = world.told("born", Entity(None, 8, "2021-04-01"))
+    assert (row["name"], row["item"], row["origin"], row["page"]) == ("Bob", None, None, "page 8 revision 80, d")
     # Of an item without a page what Wikidata tells is left.
     world.add("wikidata_entities", entity_id="Q3", label="Cid", dump_date=date(2021, 8, 1))
     (row,) = world.told("born", Entity("Q3", None, "2021-04-01"))
