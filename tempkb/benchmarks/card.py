@@ -16,7 +16,7 @@ from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.sources import files_of
 from tempkb.core.pictures import as_markdown, figure, label_dates
 from tempkb.store.materialise import escaped, markdown
-from tempkb.store.quoting import identifier
+from tempkb.store.quoting import identifier, literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
@@ -115,17 +115,19 @@ def _files(card: Card) -> str:
 _MEASURED = {"mentions in other articles": "n_inlinks", "contributors": "n_contributors", "revisions": "n_revisions"}
 
 
-def popularity_in_words(store: Store, end: date, rows: Table, is_asked: str) -> str:
+def popularity_in_words(store: Store, release: str, end: date, rows: Table, asked: tuple[str, str]) -> str:
     """Return how popular the articles are that a release asks about, beside all articles, in Markdown.
 
     Args:
         end: the first day after the release; of the cuts that are built the last one up to it counts.
         rows: a table of the release.
-        is_asked: SQL over it, `entity_popularity` (p) and the snapshot (s): does the release ask about an article?
+        asked: its column with what it asks about, and the column of the snapshot (s) which is that: item or page.
 
     Returns:
         the text; empty if there is no such cut.
     """
+    column, own = asked
+    is_asked = f"{own} IN (SELECT {column} FROM {rows.name} WHERE release = {literal(release)})"
     quartiles = ", ".join(
         f"array_to_string(quantile_disc(p.{name}, [0.25, 0.5, 0.75]), ', ') AS {identifier(title)}"
         for title, name in _MEASURED.items()

@@ -6,19 +6,21 @@ import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.card import popularity_in_words
-from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
+from tempkb.benchmarks.fact_queries.tables import FACT_SUBJECTS
 from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
 from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
 from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 
 APRIL, JULY = date(2021, 4, 1), date(2021, 7, 1)
-IS_ASKED = "s.entity_id IN ('Q2', 'Q4')"
+ASKED = ("subject_id", "s.entity_id")
 
 
 def write(store, table, key, rows):
     """Rows of a window, in which what is not said is null, or where it must not be zero or a day."""
-    usual = {"window_start": date.fromisoformat(key), "wiki": "w", "dump_id": "d"}
+    usual = {"wiki": "w", "dump_id": "d"}
+    if "window_start" in table.column_names():
+        usual["window_start"] = date.fromisoformat(key)
     for field in table.schema:
         if not field.nullable:
             usual.setdefault(
@@ -41,6 +43,9 @@ def store(home_folder):
         )
         numbers = [{"page_id": n, "cut": cut, "n_inlinks": n * factor, "n_contributors": 1} for n in range(1, 6)]
         write(store, ENTITY_POPULARITY, key, [{**row, "n_revisions": 7, "entity_prior": 0.0} for row in numbers])
+    for release, subjects in (("r", ("Q2", "Q4")), ("other", ("Q1", "Q3", "Q5"))):
+        rows = [{"release": release, "relation": "P6", "subject_id": one, "split": "test"} for one in subjects]
+        write(store, FACT_SUBJECTS, release, rows)
     return store
 
 
@@ -54,7 +59,7 @@ def store(home_folder):
     ],
 )
 def test_quartiles_of_the_articles_at_the_last_cut_up_to_the_end(store, end, asked, every, cut):
-    lines = popularity_in_words(store, end, TEMPEL_MENTIONS, IS_ASKED).splitlines()
+    lines = popularity_in_words(store, "r", end, FACT_SUBJECTS, ASKED).splitlines()
     assert lines[2:] == [
         "| articles | n | mentions in other articles | contributors | revisions | cut |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -64,4 +69,4 @@ def test_quartiles_of_the_articles_at_the_last_cut_up_to_the_end(store, end, ask
 
 
 def test_without_a_cut_nothing_is_said(store):
-    assert popularity_in_words(store, date(2021, 1, 1), TEMPEL_MENTIONS, IS_ASKED) == ""
+    assert popularity_in_words(store, "r", date(2021, 1, 1), FACT_SUBJECTS, ASKED) == ""

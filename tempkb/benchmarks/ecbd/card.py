@@ -15,7 +15,6 @@ from tempkb.core.files import read_parquet
 from tempkb.store.materialise import markdown
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
-from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
@@ -56,12 +55,7 @@ def card_of(store: Store, release: Release, _options: Options) -> Card:
         years=years,
         statistics=statistics,
         categories=categories,
-        popularity=popularity_in_words(
-            store,
-            release.design.cut,
-            ECBD_CLOZE,
-            f"page_id IN (SELECT page_id FROM {ECBD_CLOZE.name} WHERE release = {literal(release.name)})",
-        ),
+        popularity=popularity_in_words(store, release.name, release.design.cut, ECBD_CLOZE, ("page_id", "s.page_id")),
     )
 
 

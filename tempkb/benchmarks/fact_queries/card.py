@@ -16,7 +16,6 @@ from tempkb.engine.tasks import Picture, Rows, Shown
 from tempkb.store.materialise import glance
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
-from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
@@ -53,12 +52,7 @@ def card_of(
             answers="possibly" if design.answers == "possible" else "certainly",
             rules=design.rules,
             ambiguous=texts_beside(__file__)["ambiguous"][design.ambiguous],
-            popularity=popularity_in_words(
-                store,
-                design.end,
-                queries,
-                f"s.entity_id IN (SELECT subject_id FROM {queries.name} WHERE release = {literal(release.name)})",
-            ),
+            popularity=popularity_in_words(store, release.name, design.end, queries, ("subject_id", "s.entity_id")),
         )
 
     return card

@@ -17,7 +17,6 @@ from tempkb.benchmarks.tempel.exporting import retrieval_pool
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_RELEASES, TEMPEL_STATISTICS
 from tempkb.core.files import read_parquet
 from tempkb.core.pictures import as_markdown, figure
-from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 
 
@@ -41,10 +40,7 @@ def card_of(store: Store, release: Release, options: Options) -> Card:
         days=release.design.stable_interval / 86_400,
         filters=_filters(figures, release),
         popularity=popularity_in_words(
-            store,
-            release.cuts[-1],
-            TEMPEL_MENTIONS,
-            f"page_id IN (SELECT target_page_id FROM {TEMPEL_MENTIONS.name} WHERE release = {literal(release.name)})",
+            store, release.name, release.cuts[-1], TEMPEL_MENTIONS, ("target_page_id", "s.page_id")
         ),
     )
 
