@@ -21,6 +21,7 @@ ESTIMATES = [
     "results_by_change",
     "future_likelihoods",
     "future_entropies",
+    "results_by_popularity",
 ]
 OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls", "answers_by_duration"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]

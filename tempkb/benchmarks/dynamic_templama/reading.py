@@ -128,8 +128,8 @@ _BY_WINDOW = Part(
 )
 _CHANGED = Part(
     f"""
-    SELECT model, {NUMBERS}, subject_id AS entity_id, relation, new_object_id, old_object_id,
-           change_from AS window_start, change_to AS window_end, preference_nats
+    SELECT model, {NUMBERS}, release, item_id, new_label, old_label, subject_id AS entity_id, relation,
+           new_object_id, old_object_id, change_from AS window_start, change_to AS window_end, preference_nats
     FROM {SCORED_CHANGES.name} WHERE {PROMPTING.is_by_own_template}
     """,
     (SCORED_CHANGES.name,),
@@ -167,7 +167,8 @@ _AGGREGATE = Aggregate(
     items=f"""
     SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item,
            coalesce(c.paired_window_start, c.window_start) AS from_day,
-           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional
+           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional,
+           c.subject_id AS cluster_id
     FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
     JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
     WHERE c.role = 'leaving' AND q.template_no = 1 AND release = {{release}}

@@ -340,10 +340,19 @@ _BY_WINDOW = Part(
     (ECBD_PROMPTS.name, ECBD_CLOZE.name),
 )
 
+_TEXTS = Part(
+    f"""
+    SELECT release, cloze_id AS item_id, entity_id, page_id, revision_id, dump_id,
+           coalesce(origin_window, subset) AS origin, masked_sentence AS text, answer
+    FROM {ECBD_CLOZE.name}
+    """,
+    (ECBD_CLOZE.name,),
+)
+
 _ORIGIN = window_of("c.origin_from", "c.origin_granularity")
 _SENTENCES = Part(
     f"""
-    SELECT s.model, {NUMBERS}, c.entity_id, hash(c.sentence) AS sentence, p.prompt_id,
+    SELECT s.model, {NUMBERS}, c.release, c.cloze_id AS item_id, c.entity_id, hash(c.sentence) AS sentence, p.prompt_id,
            {_ORIGIN} AS window_start, {end_of_window(_ORIGIN, "c.origin_granularity")} AS window_end,
            -s.log_prob_nats / s.n_tokens AS nats
     FROM {ECBD_PROMPTS.name} AS p JOIN {SCORES} AS s USING (prompt_id)
@@ -366,7 +375,8 @@ _AGGREGATE = Aggregate(
     table=ECBD_RELEASES.name,
     releases=f"SELECT release, study_from, study_to, NULL AS granularity FROM {ECBD_RELEASES.name}",
     items=f"""
-    SELECT hash(cloze_id) AS item, origin_from AS from_day, origin_to AS to_day, false AS is_provisional
+    SELECT hash(cloze_id) AS item, origin_from AS from_day, origin_to AS to_day, false AS is_provisional,
+           coalesce(entity_id, page_id::VARCHAR) AS cluster_id
     FROM {ECBD_CLOZE.name} WHERE split = 'test' AND origin_from IS NOT NULL AND release = {{release}}
     """,
     scores=f"""
@@ -408,6 +418,7 @@ READING = Reading(
     aggregate=_AGGREGATE,
     items=_ITEMS,
     by_window=_BY_WINDOW,
+    texts=_TEXTS,
     sentences=_SENTENCES,
     judging=Judging(_ANSWERS),
 )

@@ -299,6 +299,7 @@ def test_an_extension_keeps_earlier_bytes_and_names_who_died(extension, world):
     assert titles_of(store, "r", cut=LATER, category="new") - newcomers(2) <= {
         "2023 Varland Rowing Cup",
         "Pier 2023 of Grand Harbour",
+        "Bremmel Reading Trust",
         "Quall wave",
         "Masks of Varland",
         "Quallmeter",
