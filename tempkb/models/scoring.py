@@ -19,6 +19,7 @@ from tempkb.core.errors import ModelError, ModelMemoryError
 from tempkb.core.model_names import Dtype
 from tempkb.core.prompts import Prompt
 from tempkb.models.batching import Limits, Reader, Readings, log_probs
+from tempkb.models.devices import on_threads, threads_for
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Row, Score, Status
 from tempkb.models.scorers import require_template, scorer_name
@@ -126,7 +127,8 @@ def require_sound(name: str, model: LoadedModel, limits: Limits | None = None) -
         ModelError: a difference is larger than rounding, or the model cannot be asked at all.
     """
     devices = [model.device] if model.device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
+    n_parameters = sum(weights.numel() for weights in model.module.parameters())
+    with torch.random.fork_rng(devices=devices), on_threads(threads_for(n_parameters)):
         try:
             fault = _fault(model, _rows(model), limits)
         except ModelMemoryError:

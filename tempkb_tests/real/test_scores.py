@@ -13,7 +13,6 @@ import sys
 import types
 
 import pytest
-import torch
 
 from tempkb.benchmarks.ecbd.exporting import probe_record, read_records
 from tempkb.core.prompts import Prompt
@@ -28,15 +27,6 @@ pytestmark = REAL
 SAMPLES = DATA / "ecbd" / "ekp_2020_2021" / "all_ent_2020_2021_np_500samples.json"
 QUERIES = DATA / "templama" / "templama_val.jsonl"
 CONTEXT = 512
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Tiny models are fastest on one thread; on a busy machine, two wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def close(one, other):

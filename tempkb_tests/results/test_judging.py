@@ -17,7 +17,7 @@ from tempkb.results.steps import _ASKED, are_due
 from tempkb.results.tables import ALL
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
-from tempkb_tests.models.scores.conftest import add, built, one_thread, saved, store  # noqa: F401 - fixtures of this module
+from tempkb_tests.models.scores.conftest import add, built, saved, store  # noqa: F401 - fixtures of this module
 from tempkb_tests.results.making import make
 from tempkb_tests.results.worlds import Q1, Q2, Q3, Q4, Facts, World, clustered
 

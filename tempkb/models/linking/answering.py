@@ -20,6 +20,7 @@ from tempkb.core.options import ODD, read_as
 from tempkb.core.windows import window_ending, window_of_key
 from tempkb.core.wording import counted
 from tempkb.engine.steps import Look
+from tempkb.models.devices import on_threads, threads_for
 from tempkb.models.linking.baselines import index_of, priors_at, rank_by_links
 from tempkb.models.linking.candidates import Candidates, of_cut, page_ids_among
 from tempkb.models.linking.inputs import MentionText
@@ -30,7 +31,7 @@ from tempkb.models.linking.requests import AS_OF, LinkRequest
 from tempkb.models.linking.searching import top
 from tempkb.models.linking.steps import STEPS
 from tempkb.models.linking.tables import BASELINES, LINKERS, NIL_THRESHOLDS
-from tempkb.models.linking.vectors import dtype_of, encode_missing, encoder_of, on_threads, vectors_of
+from tempkb.models.linking.vectors import dtype_of, encode_missing, encoder_of, vectors_of
 from tempkb.store.memory import asking, declared_rows
 from tempkb.store.quoting import parquet
 from tempkb.store.said import note_asked
@@ -169,7 +170,7 @@ def _search(store: Store, row: Row, cut: date, folder: Path, log: Log) -> tuple[
         encoder = encoder_of(row, request_for(store, row))
 
         def encoded(some: Sequence[MentionText], k: int) -> list[Best]:
-            with on_threads(row["n_parameters"], encoder.device.type):
+            with on_threads(threads_for(row["n_parameters"])):
                 queries = encoder.mentions(some)
             return list(zip(*top(queries, vectors, own, k, log), strict=True))
 

@@ -16,7 +16,6 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import open_parquet, parquet_writer, real_folders
 from tempkb.engine.progress import Meter
 from tempkb.engine.steps import Log
-from tempkb.models.devices import usable_device
+from tempkb.models.devices import on_threads, threads_for, usable_device
 from tempkb.models.known import known_model
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
@@ -138,7 +137,6 @@ def _sized(batches: Iterator[pa.RecordBatch], size: int, texts: pa.Schema) -> It
 
 
 _ADDED_EVERY = 600.0  # seconds
-_SMALL = 10_000_000  # parameters, below which threads wait for one another longer than they compute
 
 
 @dataclass(frozen=True)
@@ -283,7 +281,7 @@ class _Run:
         self._made_with = asker.made_with
         done, added_at = 0, time.monotonic()
         said = f"{self.kind.doing} with {self.row['model']} ({name})"
-        with self._on_threads(), Meter(said, n, self.log, unit="prompts") as meter:
+        with on_threads(self._threads), Meter(said, n, self.log, unit="prompts") as meter:
             for ids, asked in shards.planned():
                 answers = []
                 for answer in asker.stream(asked):
@@ -294,17 +292,6 @@ class _Run:
                 if time.monotonic() - added_at > _ADDED_EVERY:
                     self._add(shards, partition, one)
                     added_at = time.monotonic()
-
-    @contextmanager
-    def _on_threads(self) -> Iterator[None]:
-        import torch
-
-        before = torch.get_num_threads()
-        torch.set_num_threads(self._threads or before)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
 
     def _add(self, shards: Shards, partition: str, one: Wanted | None) -> None:
         """Add finished shards to the table; without what was wanted, those of an earlier run that asked otherwise.
@@ -351,7 +338,7 @@ class _Run:
     @property
     def _threads(self) -> int | None:
         """Threads of a CPU; None for as many as torch takes."""
-        return self.request.threads or (1 if self.row["n_parameters"] < _SMALL else None)
+        return self.request.threads or threads_for(self.row["n_parameters"])
 
     def _provenance(self, one: Wanted, fillers: Sequence[str]) -> Provenance:
         import torch

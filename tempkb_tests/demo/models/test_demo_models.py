@@ -36,14 +36,6 @@ SHORT = {family: replace(recipe, steps=4) for family, recipe in RECIPES.items()}
 WEIGHTS = "model.safetensors"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def home(demo_home, tmp_path_factory):
     """A copy of the demo's home, in which models are trained."""

@@ -68,7 +68,7 @@ def test_other_libraries_and_devices_make_nothing_stale(store, encoder, monkeypa
     before = serials(store)
     for module in (vectors, scoring):
         monkeypatch.setattr(module, "version_of", lambda _library: "99")
-        monkeypatch.setattr(module, "device_of", lambda _request: "cuda")
+    monkeypatch.setattr(vectors, "device_of", lambda _request: "cuda")
     assert due(store) == []
     for name in ALL:
         link(store, name)
