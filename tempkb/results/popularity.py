@@ -3,19 +3,23 @@
 Declares the view of the results of facts by these thirds.
 """
 
+from typing import TYPE_CHECKING
+
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING, ONCE
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import PERPLEXITY_METRIC, united
 from tempkb.core.estimates_sql import ALL, EXP, FRACTION, SHARE, end_of_window, estimates, pooled
 from tempkb.models.scores.tables import PROMPT_SCORES
-from tempkb.results.answering import Question
 from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import View
 from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
 from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+
+if TYPE_CHECKING:
+    from tempkb.results.answering import Question
 
 POPULAR_BY = {"mentions": "n_inlinks", "contributors": "n_contributors"}
 """By what an entity is popular: columns of `entity_popularity`."""
@@ -62,7 +66,7 @@ def thirds(items: str) -> str:
     """
 
 
-def read_thirds(store: Store, question: Question, popular_by: str) -> dict[str, list[int]]:
+def read_thirds(store: Store, question: "Question", popular_by: str) -> dict[str, list[int]]:
     """Return the clusters of the items of a question's window, as scores have them, by the third of their entity."""
     first, end = question.window
     items = f"""

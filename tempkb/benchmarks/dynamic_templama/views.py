@@ -87,7 +87,7 @@ _BY_TOKENS = " UNION ALL ".join(
 )
 
 TOKEN_SPLIT_SIZES = View(
-    name="dynamic_templama_token_split_sizes",
+    name="dynamic_templama_token_splits",
     meaning="The paper's table 5 as printed, by tokenizer: the numbers of dynamic_templama_split_sizes of answers of "
     f"one token (evaluation single_token) and of at most {MOST_TOKENS} tokens (multi_token).",
     query=split_shares(_BY_TOKENS),

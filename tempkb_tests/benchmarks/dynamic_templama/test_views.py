@@ -182,7 +182,7 @@ def test_tokens_and_what_they_lose(store, tmp_path):
             row["n_new"],
             row["n_total"],
         )
-        for row in rows(store, "dynamic_templama_token_split_sizes")
+        for row in rows(store, "dynamic_templama_token_splits")
     }
     # What Ada has from July on has three tokens.
     assert (sizes["2019-07-01", "single_token"], sizes["2019-07-01", "multi_token"]) == ((1, 0, 0, 1), (1, 1, 0, 2))
