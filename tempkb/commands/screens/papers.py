@@ -23,44 +23,39 @@ from tempkb.results.papers.items import (
 from tempkb.store.listings import Sheet, as_csv, as_latex
 from tempkb.store.store import Store
 
-_KINDS = {"drawing": "a drawing without data"}
-
 
 def print_items(paper: str) -> None:
     """Print the items of one paper, or of all, with what this home can make of them."""
     store = open_store()
     if paper and paper not in papers():
         raise SettingsError(f"paper {paper!r}: no such paper; expected one of {', '.join(papers())}")
-    every = [one for one in papers().values() if paper in ("", one.name)]
-    for one in every:
+    made = list[str]()
+    for one in (one for one in papers().values() if paper in ("", one.name)):
         lines, lacking_it = [], dict[str, list[str]]()
         for name, item in one.items.items():
             here, lacks = standing(store, one, item)
             lines.append((name, item.shows, here))
+            made += [f"paper {one.name} {name}"] if here == "yes" else []
             for what in lacks:
                 lacking_it.setdefault(what, []).append(name)
         print_sheet(Sheet(("item", "shows", "here"), lines, one.title))
         for what, names in lacking_it.items():
             say(f"{', '.join(names)} {'lacks' if len(names) == 1 else 'lack'} {what}")
-    made = next((f"{one.name} {name}" for one in every for name in one.items if one.items[name].query), "")
-    print_next(f"paper {made}", "docs papers")
+        for name, item in one.items.items():
+            if item.kind == "elsewhere":
+                say(f"{name}: {item.differs}.")
+    print_next(*made[:1], "docs papers")
 
 
 def standing(store: Store, paper: Paper, item: Item) -> tuple[str, list[str]]:
     """Return in words whether a home can make an item, and what it lacks for it, each with what to type."""
     if item.kind != "data":
-        return {"text": f"see {item.see}", "elsewhere": "no"}.get(item.kind, item.kind), [*_why_not(item)]
+        here = {"text": f"see {item.see}", "elsewhere": "no"}.get(item.kind, item.kind)
+        return here, ["models that are trained on dated text"] if item.kind == "training" else []
     lacks, absent = lacking(store, paper, item), unbuilt(store, item)
     if absent and not lacks:
         lacks = [f"{', '.join(absent)}, of which nothing is built: tempkb tables {absent[0]}"]
     return ("in part" if rows_of(store, item) else "no") if lacks else "yes", lacks
-
-
-def _why_not(item: Item) -> Iterator[str]:
-    if item.kind == "training":
-        yield "models that are trained on dated text"
-    if item.kind == "elsewhere":
-        yield item.differs
 
 
 def print_item(
@@ -81,7 +76,8 @@ def print_item(
     title = f"{one.title}, {in_words(name)}"
     if item.kind != "data":
         here, lacks = standing(store, one, item)
-        why = f"it lacks {lacks[0]}" if item.kind == "training" else lacks[0] if lacks else _KINDS.get(here, here)
+        whys = {"drawing": "a drawing without data", "text": here, "elsewhere": item.differs}
+        why = whys.get(item.kind) or f"it lacks {lacks[0]}"
         raise SettingsError(f"{title}: {item.shows}: {why}; all items: tempkb paper {paper}")
     rows = rows_of(store, item, releases, models)
     if not rows:

@@ -182,11 +182,11 @@ def _print_by_popularity(store: Store, known: Sequence[Known], popular_by: str |
     if popular_by is None:
         return
     groups = {name: np.array(own, np.uint64) for name, own in read_thirds(store, known[0].question, popular_by).items()}
-    rows = [
-        (one.label, *(level_in_words(one, window.where(np.isin(window.clusters, own))) for own in groups.values()))
-        for one in known
-        for window in (one.scores.window,)
-    ]
+    rows = []
+    for one in known:
+        window = one.scores.window
+        parts = (window.where(np.isin(window.clusters, own)) for own in groups.values())
+        rows.append((one.label, *(level_in_words(one, part) for part in parts)))
     nouns = counted(0, *known[0].question.aggregate.clusters).removeprefix("0 ")
     say(f"The levels in the window by the popularity of the {nouns} ({popular_by}):")
     show(Listing(in_order("model", *(f"{name} ({len(own):,})" for name, own in groups.items()))), rows)
