@@ -1,16 +1,13 @@
 """Makes the prompts of ECBD: each item in each of its variants. Does not use Dagster."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from tempkb.benchmarks.ecbd.exporting import ClozeRecord, ProbeRecord
-from tempkb.benchmarks.ecbd.sentences import MASK, Place
+from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, TARGET_ID
-from tempkb.benchmarks.ecbd.variants import VARIANTS, Variant, prompt_of
+from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
 from tempkb.benchmarks.work import ReleaseWork
-from tempkb.core.errors import ContractError
 from tempkb.core.files import open_parquet
 from tempkb.core.filtering import LeftOut
 from tempkb.core.prompts import Prompt
@@ -28,8 +25,6 @@ _PLACES = (
     "mention_chunk_end_char",
 )
 _TEXTS = ("sentence", "definition", "random_definition")
-# Around names of the entity in the definitions of the nine fields.
-_MARKS = re.compile(r"\[ENT_(?:START|END)\]")
 _ABOUT = ("release", "origin_from", "cloze_id", "entity_id", "page_id", "split")
 
 
@@ -89,44 +84,6 @@ def prompt_rows(items: pa.RecordBatch, left_out: LeftOut) -> pa.Table:
             }
         )
     )
-
-
-def prompts_of_record(record: ClozeRecord | ProbeRecord, others: str | None = None) -> Mapping[Variant, Prompt]:
-    """Return a released record in its variants; without the noun phrases of the release, there is no `no_ent_chunk`.
-
-    Args:
-        others: first sentence about another entity, for `random_definition`; None if there is none.
-
-    Raises:
-        ContractError: the record has several answers, or its sentence does not have one mask and its mention.
-    """
-    masked = record.masked_sentence if isinstance(record, ClozeRecord) else record.probe
-    answers = record.answer if isinstance(record, ClozeRecord) else record.labels
-    parts = masked.split(MASK)
-    if not isinstance(answers, str) or len(parts) != 2:
-        raise ContractError(
-            f"record {record.ex_id!r}: found {len(parts) - 1} masks and the answer {answers!r}; expected one of each"
-        )
-    sentence = answers.join(parts)
-    answer = Place(len(parts[0]), len(parts[0]) + len(answers))
-    mention = _mention(record, sentence, answer)
-    definition = _definition(record)
-    found = {one: prompt_of(one, sentence, mention, answer, definition, others) for one in VARIANTS}
-    return {variant: prompt for variant, prompt in found.items() if prompt is not None}
-
-
-def _mention(record: ClozeRecord | ProbeRecord, sentence: str, answer: Place) -> Place:
-    """The first place of the mention as words of its own, outside the answer."""
-    for found in re.finditer(rf"(?<!\w){re.escape(record.mention)}(?!\w)", sentence):
-        if found.end() <= answer.start or answer.end <= found.start():
-            return Place(*found.span())
-    raise ContractError(f"record {record.ex_id!r}: its sentence has no {record.mention!r} outside the answer")
-
-
-def _definition(record: ClozeRecord | ProbeRecord) -> str:
-    if isinstance(record, ClozeRecord):
-        return _MARKS.sub("", record.definition[0])
-    return record.definition.replace(MASK, record.definition_answer)
 
 
 def _batches(items: Version) -> Iterator[pa.RecordBatch]:

@@ -1,17 +1,13 @@
-"""Writes the released layout of TempLAMA and DynamicTempLAMA.
-
-Reads and writes the files of TempLAMA and DynamicTempLAMA: one JSON object per line. Pure, except for files.
+"""Writes the released layout of TempLAMA and DynamicTempLAMA: one JSON object per line.
 
     {"query": "... _X_.", "answer": [{"wikidata_id": "Q1", "name": "..."}], "date": "2010", "id": "Q2_P54_2010",
      "most_frequent_answer": {...}, "most_recent_answer": {...}, "relation": "P54"}
 
-DynamicTempLAMA's records have no `most_*` fields. These depend on later years, so they are not used here, only kept.
+DynamicTempLAMA's records have no `most_*` fields, which depend on later years.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -21,45 +17,20 @@ import pyarrow.compute as pc
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.fact_queries.design import SPLITS, TEMPLAMA, Release
 from tempkb.benchmarks.fact_queries.prompt_building import PAIRS, Tables, read_pairs
-from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.loading import Config, Part, config_of_table
 from tempkb.benchmarks.register import release_files, release_versions
-from tempkb.core.errors import SourceError
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
 
-_NEEDED = ("query", "answer", "date", "id", "relation")
 _MOST = ("most_frequent_answer", "most_recent_answer")
-IMPORTED = pa.schema(
-    [
-        ("query_id", pa.string()),
-        ("subject_id", pa.string()),
-        ("relation", pa.string()),
-        ("date", pa.string()),
-        ("query", pa.string()),
-        ("answers", pa.list_(ANSWER.arrow)),
-        ("most_frequent_answer", ANSWER.arrow),
-        ("most_recent_answer", ANSWER.arrow),
-    ]
-)
-"""A file as a table: columns of the query tables, and the two `most_*` fields."""
-
-
-def read_records(paths: Sequence[Path]) -> pa.Table:
-    """Return the records of released files, in the order of the files, with the schema `IMPORTED`.
-
-    Raises:
-        SourceError: a line is not a record; the message names the file and the line.
-    """
-    rows = [row for path in paths for row in _rows(path)]
-    return pa.Table.from_pylist(rows, IMPORTED)
 
 
 def records_of(rows: Iterable[Mapping[str, Any]], *, is_uniform: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield rows of a query table, or of `read_records`, as records with the released fields in their order.
+    """Yield rows of a query table as records with the released fields in their order.
 
     The `most_*` fields are written if a row has them.
 
@@ -90,40 +61,6 @@ def most_answers(dated: Sequence[tuple[str, Sequence[str]]], popularity: Mapping
     one_each = [max(answers, key=lambda one: popularity.get(one, 0)) for _, answers in dated]
     times = {one: one_each.count(one) for one in one_each}
     return max(times, key=lambda one: times[one]), one_each[-1]
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    if not path.is_file():
-        raise SourceError(f"{path}: no such file; expected records, one JSON object per line")
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield _row(path, number, line)
-
-
-def _row(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-        missing = [name for name in _NEEDED if name not in record]
-        if missing:
-            raise SourceError(f"{path}, line {number}: has no {', '.join(missing)}; expected {', '.join(_NEEDED)}")
-        # TempLAMA's code, unlike its data, writes a single answer without a list.
-        answers = record["answer"] if isinstance(record["answer"], list) else [record["answer"]]
-        return {
-            "query_id": record["id"],
-            "subject_id": record["id"].split("_")[0],
-            "relation": record["relation"],
-            "date": record["date"],
-            "query": record["query"],
-            "answers": [_entity(one) for one in answers],
-            **{name: _entity(record[name]) if name in record else None for name in _MOST},
-        }
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SourceError(f"{path}, line {number}: not a record of TempLAMA ({error!r})") from None
-
-
-def _entity(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return {"entity_id": answer["wikidata_id"], "label": answer["name"], "aliases": answer.get("aliases", [])}
 
 
 def _answer(entity: Mapping[str, Any], is_uniform: bool) -> dict[str, Any]:

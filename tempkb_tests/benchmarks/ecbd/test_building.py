@@ -9,14 +9,13 @@ import pytest
 
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.design import make_design
-from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_records
-from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.ecbd.sentences import MASK, Place
 from tempkb.benchmarks.ecbd.tables import TABLES
 from tempkb.benchmarks.exporting import export_release
-from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep, load
 from tempkb.core.errors import ContractError, DesignError, SettingsError
 from tempkb.platform.api import open_store
+from tempkb_tests.benchmarks.building import build_release
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.benchmarks.exports import verified_files
 
@@ -136,7 +135,7 @@ def make(store, name: str, preset: str = "small", windows: str = STUDY, cut: str
     design = make_design(preset, windows, cut, "wikidatawiki-20240101", "3", {"min_words": "100", **changes})
     release = create(store.home, ECBD, preset, design, name)
     keep(store.home, release)
-    build_release(store, ECBD, release, lambda _line: None)
+    build_release(store, ECBD, release)
     return versions_of(store, name)
 
 
@@ -151,12 +150,12 @@ def content(versions):
 @pytest.mark.slow
 def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
     before = {table.name: store.lake.current(table.name, NAME) for table in TABLES}
-    assert build_release(store, ECBD, load(store.home, ECBD, NAME), lambda _line: None) == []
+    assert build_release(store, ECBD, load(store.home, ECBD, NAME)) == []
     standing = versions_of(store, NAME)
     assert content(standing) == {name: one.version for name, one in before.items()}
     for table in TABLES:
         shutil.rmtree(store.home.lake / table.name)
-    build_release(store, ECBD, load(store.home, ECBD, NAME), lambda _line: None)
+    build_release(store, ECBD, load(store.home, ECBD, NAME))
     again = versions_of(store, NAME)
     assert content(again) == {name: one.version for name, one in before.items()}
 
@@ -245,23 +244,46 @@ def target(demo_home, tmp_path_factory):
         return export_release(store, ECBD, load(store.home, ECBD, NAME), tmp_path_factory.mktemp("exports"))
 
 
+NINE_FIELDS = (
+    *("ex_id", "masked_sentence", "answer_str", "answer_d", "span_type", "definition", "year"),
+    *("entity_span_str", "entity_span_loc"),
+)
+FIELDS_OF_PROBES = (
+    *("ex_id", "definition", "def_target", "category", "qid", "ent_str", "attribute", "additional_sentences"),
+    *("conceptnet", "probe_sentences"),
+)
+
+
 @pytest.mark.slow
 def test_a_release_is_exported_in_both_released_formats(target, rows):
-    files = verified_files(target)
     items = rows("ecbd_cloze")
-    nine = [one for name in files if "_spans_" in name for one in read_records(target / name, cloze_record)]
-    probes = [one for name in files if name.startswith("ekp/") for one in read_records(target / name, probe_record)]
-    for name in files:
-        if "_spans_" in name or name.startswith("ekp/"):
-            ids = [json.loads(line)["ex_id"] for line in (target / name).read_text("utf-8").splitlines()]
-            assert len(set(ids)) == len(ids) > 0 or not ids, name
-    assert {one for probe in probes for one in probe.classes} >= {"bridge (Q12280)", "film (Q11424)"}
-    assert Counter((one.masked_sentence, one.answer, one.mention) for one in nine) == Counter(
+    of_files = {
+        name: [json.loads(line) for line in (target / name).read_text("utf-8").splitlines()]
+        for name in verified_files(target)
+        if "_spans_" in name or name.startswith("ekp/")
+    }
+    for name, lines in of_files.items():
+        assert len({one["ex_id"] for one in lines}) == len(lines), name
+    nine = [one for name, lines in of_files.items() if "_spans_" in name for one in lines]
+    probes = [one for name, lines in of_files.items() if name.startswith("ekp/") for one in lines]
+    assert {tuple(one) for one in nine} == {NINE_FIELDS}
+    assert {tuple(one) for one in probes} == {FIELDS_OF_PROBES}
+    for one in nine:
+        (answer,) = one["answer_d"].values()
+        assert (one["answer_d"], one["answer_str"]) == ({MASK: answer}, f"{MASK} {answer} <extra_id_1>")
+    assert {kind for one in probes for kind in one["qid"]} >= {"bridge (Q12280)", "film (Q11424)"}
+    assert Counter((one["masked_sentence"], one["answer_d"][MASK], one["entity_span_str"]) for one in nine) == Counter(
         (row["masked_sentence"], row["answer"], row["mention"]) for row in items
     )
-    assert Counter(one.probe for one in probes) == Counter(row["masked_sentence"] for row in items)
-    assert {name.split("/")[0] for name in files if "_spans_" in name} == {"2021", "2022", "2023", "popular"}
-    by_file = list(read_records(target / "2021/np_spans_test.json", cloze_record))
+    labels = [one["probe_sentences"]["template_0"] for one in probes]
+    assert Counter((one["probe_sentence"], one["label"]) for one in labels) == Counter(
+        (row["masked_sentence"], f"{MASK} {row['answer']} <extra_id_1>") for row in items
+    )
+    for one in probes:
+        whole = one["definition"].replace(MASK, one["def_target"][len(MASK) + 1 : -len(" <extra_id_1>")])
+        assert whole in {row["definition"] for row in items}
+    assert {name.split("/")[0] for name in of_files if "_spans_" in name} == {"2021", "2022", "2023", "popular"}
+    by_file = of_files["2021/np_spans_test.json"]
     wanted = [
         row
         for row in items
@@ -272,10 +294,9 @@ def test_a_release_is_exported_in_both_released_formats(target, rows):
     ]
     assert len(by_file) == len(wanted) > 0
     for one in by_file:
-        assert one.year == "2021"
-        assert one.span_type in ("NP-COMMON", "NP-PROPER")
-        assert one.masked_sentence.split()  # tokens of a sentence without odd signs are its words
-    assert len({(one.span_type == "RANDOM", one.ex_id) for one in nine}) == len(nine)
+        assert one["year"] == "2021"
+        assert one["span_type"] in ("NP-COMMON", "NP-PROPER")
+    assert len({(one["span_type"] == "RANDOM", one["ex_id"]) for one in nine}) == len(nine)
     card = (target / "README.md").read_text("utf-8")
     assert "cc-by-sa-4.0" in card
     assert "textblob" in card

@@ -1,14 +1,11 @@
-"""Prompts of ECBD: an item in its six variants by hand, those that it lacks, released records."""
+"""Prompts of ECBD: an item in its six variants by hand, those that it lacks."""
 
 from datetime import date
 
 import pyarrow as pa
-import pytest
 
-from tempkb.benchmarks.ecbd.exporting import ClozeRecord, ProbeRecord
-from tempkb.benchmarks.ecbd.prompts import NO_CHUNK, NO_DEFINITION, prompt_rows, prompts_of_record
+from tempkb.benchmarks.ecbd.prompts import NO_CHUNK, NO_DEFINITION, prompt_rows
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
-from tempkb.core.errors import ContractError
 from tempkb.core.filtering import LeftOut
 from tempkb.core.prompts import Prompt
 
@@ -100,56 +97,3 @@ def test_origins_before_year_one_are_kept():
     (batch,) = table.set_column(at, table.schema.field(at), early).to_batches()
     found = prompt_rows(batch, LeftOut())["window_start"].cast(pa.int32()).to_pylist()
     assert set(found) == {-800_000}
-
-
-CLOZE = ClozeRecord(
-    "Ida_7_0_0",
-    "Ida cost <extra_id_0> in Idaho.",
-    "Ida City a roof",
-    "NP-COMMON",
-    ("[ENT_START]Ida[ENT_END] is a storm.", "It was strong."),
-    "2021",
-    "Ida",
-    (0, 1),
-)
-PROBE = ProbeRecord(
-    "Ida_7_0_0",
-    "Ida is a <extra_id_0>.",
-    "storm",
-    "event",
-    (),
-    "Ida",
-    "They say that Ida cost <extra_id_0>.",
-    "a roof",
-)
-
-
-def test_released_records_are_asked_as_our_items_are():
-    found = prompts_of_record(CLOZE, "Rye is a grain.")
-    assert {variant: (one.left, one.target, one.right) for variant, one in found.items()} == {
-        "original": ("Ida cost ", "Ida City a roof", " in Idaho."),
-        "no_ent": ("The entity cost ", "Ida City a roof", " in Idaho."),
-        "no_ent_released": ("The entity cost ", "Ida City a roof", " in Idaho."),
-        "definition": ("Ida is a storm. Ida cost ", "Ida City a roof", " in Idaho."),
-        "random_definition": ("Rye is a grain. Ida cost ", "Ida City a roof", " in Idaho."),
-    }
-    assert {variant: one.statement for variant, one in prompts_of_record(PROBE).items()} == {
-        "original": "They say that Ida cost a roof.",
-        "no_ent": "They say that the entity cost a roof.",
-        "no_ent_released": "They say that the entity cost a roof.",
-        "definition": "Ida is a storm. They say that Ida cost a roof.",
-    }
-
-
-@pytest.mark.parametrize(
-    ("probe", "labels", "why"),
-    [
-        ("Ida cost a roof.", "a roof", "found 0 masks"),
-        ("<extra_id_0> cost <extra_id_0>.", "a roof", "found 2 masks"),
-        ("Ida cost <extra_id_0>.", ("a roof", "a car"), r"the answer \('a roof', 'a car'\); expected one of each"),
-        ("<extra_id_0> cost a roof.", "Ida", "has no 'Ida' outside the answer"),
-    ],
-)
-def test_a_record_that_cannot_be_asked_says_why(probe, labels, why):
-    with pytest.raises(ContractError, match=f"record 'Ida_7_0_0': .*{why}"):
-        prompts_of_record(ProbeRecord("Ida_7_0_0", "Ida is.", "", "", (), "Ida", probe, labels))
