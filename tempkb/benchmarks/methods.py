@@ -1,11 +1,8 @@
 """The methods of a benchmark: functions that make, build, show and export its releases. Does not use Dagster.
 
-A release is requested (`design`), built step by step (`steps`), shown (`closing`) and exported (`files`, `card`).
-
-Builds releases of any benchmark, step by step.
-
-A release is built when all of its partitions exist and keep their promises; then its versions are listed. If a step
-fails, entry and lake are as the list says; of a release without one nothing is kept.
+A release is requested (`design`), built step by step (`steps`), shown (`closing`) and exported (`files`, `card`). It
+is built when all of its partitions exist and keep their promises; then its versions are listed. If a step fails, entry
+and lake are as the list says; of a release without one nothing is kept.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

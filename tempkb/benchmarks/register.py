@@ -3,8 +3,6 @@
 An entry is written before anything is built. The list of versions is written last, in one step, and does not change
 unless the release is extended, or something is added to it. Whoever reads a release takes what the list names,
 whatever `CURRENT` says. The file ends with its own checksum, so that nothing is built or read by an altered entry.
-
-Releases by name. A requested release is registered before anything is built, and does not change afterwards.
 """
 
 import hashlib

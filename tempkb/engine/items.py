@@ -1,9 +1,4 @@
-"""What all engines share: items, a folder for each, outcomes, failures in words.
-
-The peak memory of a process.
-
-Writes down the result of each finished item, so that a run after a crash continues with the rest.
-"""
+"""What all engines share: items, a folder for each, outcomes, failures in words, what a run after a crash keeps."""
 
 import os
 import resource

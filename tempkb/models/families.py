@@ -1,6 +1,6 @@
-"""The families of language models. Without torch, since commands that only read need the names alone.
+"""The families of language models: what each reads of a prompt, and which log-probabilities of it are a score.
 
-What tells a family of language models from the others: one class, in a module of its own. No torch here.
+No torch here, since commands that only read need the names alone.
 
 Causal models (GPT): the log-probability of a target after its left context.
 

@@ -1,7 +1,4 @@
-"""Names of scorers: family, template, version, number type. Without torch, since choosing prompts needs names only.
-
-Names of decoders: family, way, version, number type. Without torch, since choosing questions needs names only.
-"""
+"""Names of scorers and decoders: family, template or way, version, number type. No torch here."""
 
 from collections.abc import Mapping
 

@@ -1,9 +1,4 @@
-"""The methods of DynamicTempLAMA, which the code that all benchmarks share calls.
-
-The text about changes in the dataset card of a DynamicTempLAMA release.
-
-The promise of DynamicTempLAMA's changes, as a query that returns what breaks it.
-"""
+"""The methods of DynamicTempLAMA, which the code that all benchmarks share calls."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

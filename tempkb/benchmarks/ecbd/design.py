@@ -1,7 +1,4 @@
-"""The design of an ECBD release: its texts, entities, sentences, spans and rules.
-
-A requested ECBD release.
-"""
+"""The design of an ECBD release: its texts, entities, sentences, spans and rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""The methods of ECBD, which the code that all benchmarks share calls.
-
-The promises of ECBD's tables, as queries that return what breaks them.
-"""
+"""The methods of ECBD, which the code that all benchmarks share calls."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

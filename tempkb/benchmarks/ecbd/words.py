@@ -1,9 +1,8 @@
-"""Splits a sentence into words, the unit of spans and distances. Pure.
+"""Splits a sentence into words, the unit of spans and distances, and tells function words. Pure.
 
 A word has no white space, and no punctuation around it, so that no answer begins with a bracket or ends with a comma.
-In scripts that are written without spaces each character is a word, as in `counting.py`.
-
-Function words, such as articles and prepositions; an answer that consists only of these measures nothing.
+In scripts that are written without spaces each character is a word, as in `counting.py`. An answer that consists of
+function words alone, such as articles and prepositions, measures nothing.
 """
 
 import re

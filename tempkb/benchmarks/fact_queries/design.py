@@ -1,7 +1,4 @@
-"""The design of a release of facts: its dump, study, relations, subjects and rules.
-
-A requested release of TempLAMA or DynamicTempLAMA.
-"""
+"""The design of a release of facts: its dump, study, relations, subjects and rules."""
 
 import re
 from collections.abc import Iterable, Mapping

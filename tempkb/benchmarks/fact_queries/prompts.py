@@ -1,7 +1,4 @@
-"""Makes the texts of prompts about facts: a query in its variants, split at the place of its answer. Pure.
-
-Templates of queries: relations with their wordings, ours and those of users. Pure, except that files are read.
-"""
+"""Templates of queries, ours and those of users, and the texts of prompts: queries in variants, split at the answer."""
 
 import csv
 import re

@@ -1,6 +1,6 @@
 """Finds the mentions of a snapshot that a release can use: TempEL's filters in the released order, in SQL.
 
-Finds the list pages of a cut: by Wikidata's classes, and by the words of titles in the wiki's language.
+List pages are found by Wikidata's classes, and by the words of titles in the wiki's language.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Writes what linkers read of each candidate of a cut, with or without a release: its title and its description.
 
 Texts are read once, in the order of the lake's files, and never sorted; only digests or descriptions are.
-
-What TempEL brings to linkers.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,7 @@
 """How models are asked about TempLAMA's queries, and what is read of their scores: perplexities of answers.
 
-Counts queries that gain an answer and keep an older one: of these, a model that learnt nothing still knows one.
-
-A maximum over the answers of a query (as in exact match and F1) gives such a query the full score for last year's
+Queries that gain an answer and keep an older one are counted, since a model that learnt nothing still knows one. A
+maximum over the answers of a query (as in exact match and F1) gives such a query the full score for last year's
 answer, so it makes a stale model look adapted. On changes the unit is therefore the object: see
 `dynamic_templama/preferences.py`.
 """

@@ -1,9 +1,4 @@
-"""Adds language models, one after the other; a model that cannot be added does not stop the others.
-
-Runs that ask language models about the prompts of releases; a model that fails does not stop the others.
-
-Most of what Dagster needs is imported once there is something to ask: often there is nothing.
-"""
+"""Adds language models and asks them the prompts of releases, one after the other; one that fails stops no other."""
 
 import re
 from collections.abc import Callable, Container, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""The recipe by which tiny models are trained: sizes, steps, shares of texts. Every number of it is in this module.
-
-Which tiny models a person asks for, which a home has, and what is withheld from them. No torch here.
-"""
+"""The recipe by which tiny models are trained, every number of it, and which ones are asked for. No torch here."""
 
 import re
 from collections.abc import Mapping, Sequence

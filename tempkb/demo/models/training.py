@@ -3,8 +3,6 @@
 The bytes of the weights depend on the number of threads and on the order of additions, so one thread trains, by
 deterministic algorithms, in an order that follows from the seed alone.
 
-Sentences as exercises of each family: what a model is shown, and which tokens it has to name.
-
 A causal model names tokens after those before them. Masked models and models with sentinels name one hidden name of
 the sentence, or a few of its tokens if there is no name in it.
 """

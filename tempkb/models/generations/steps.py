@@ -1,7 +1,4 @@
-"""The step of generations, which grow as scores do; see `tempkb/models/scores/steps.py`.
-
-What the table of generations promises.
-"""
+"""The step of generations, which grow as scores do (`tempkb/models/scores/steps.py`), and what their table promises."""
 
 from tempkb.engine.steps import Standing
 from tempkb.engine.tasks import Task, said_in

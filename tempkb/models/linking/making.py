@@ -1,6 +1,6 @@
 """Makes linkers, vectors of entities, and where linkers rank the entities of mentions; one linker a run.
 
-What a run shows of a linker: the curves of its training, and mentions with their first candidates.
+What a run shows: the curves of a training, and mentions with their first candidates.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Makes answers of language models to the prompts of releases, one model a run. No Dagster here.
 
-What a run shows of the scores of a model: a sample of prompts, and a picture by window and role.
+What a run shows: a sample of prompts with their scores, and a picture by window and role.
 """
 
 from collections.abc import Callable, Sequence

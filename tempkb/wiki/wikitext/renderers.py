@@ -1,6 +1,6 @@
-"""Functions that show templates of words, quantities and names; the tables assign template names to them. Pure.
+"""Functions that show templates of words, quantities, names, dates and ages, by the names in the tables. Pure.
 
-Templates of dates and ages; ages are computed for the day on which the revision was saved.
+Ages are those of the day on which the revision was saved.
 """
 
 import re
