@@ -6,14 +6,10 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from tempkb.core.errors import TempkbError
 from tempkb.core.failures import in_words
-
-if TYPE_CHECKING:
-    pass
-
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")

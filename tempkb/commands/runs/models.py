@@ -14,7 +14,6 @@ from tempkb.demo.models.recipe import Asked
 from tempkb.models.families import TRAITS
 from tempkb.models.known import known_model, known_models, unusable_models
 from tempkb.models.requests import request_of
-from tempkb.models.requests import request_of as model_request
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.selecting import wanted
 from tempkb.models.scores.steps import due_models
@@ -96,7 +95,7 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
     usable = [
         name
         for name in dict.fromkeys(names.values())
-        if name in ready and (name not in new or ready[name]["checkpoint"] == model_request(name, new[name]).checkpoint)
+        if name in ready and (name not in new or ready[name]["checkpoint"] == request_of(name, new[name]).checkpoint)
     ]
 
     def work() -> Summary:
