@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tempkb.benchmarks.benchmark import Design
 from tempkb.benchmarks.card import Card
-from tempkb.benchmarks.designs import Design
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import Config

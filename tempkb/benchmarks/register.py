@@ -16,8 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.designs import Design
+from tempkb.benchmarks.benchmark import Benchmark, Design
 from tempkb.core.errors import ContractError, DesignError, StoredDamageError
 from tempkb.core.files import own, read_summed, real_folders, write_summed
 from tempkb.core.locks import LockTimeoutError, Patience, locked

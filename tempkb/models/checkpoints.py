@@ -29,7 +29,7 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.core.errors import ModelError
-from tempkb.core.model_names import Dtype, Family
+from tempkb.core.model_words import Dtype, Family
 from tempkb.models.batching import Limits
 from tempkb.models.families import TRAITS
 from tempkb.models.loading import LoadedModel, loaded

@@ -43,7 +43,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tempkb.core.errors import ModelError
-from tempkb.core.model_names import Family
+from tempkb.core.model_words import Family
 from tempkb.core.prompts import Prompt
 from tempkb.models.rows import Plan, Planner, Row, Status, Tokens, TokenSpan, target_span
 

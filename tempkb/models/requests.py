@@ -1,4 +1,4 @@
-"""What a person asks for when adding a model: a name, a checkpoint and what is known about it. No torch here.
+"""What a person asks for when adding a model: a name, a checkpoint, what is known about it; and on which device.
 
 Presets are the models that the benchmarks' papers scored, by their ids on the Hugging Face hub. A day in `knows_until`
 is the first that is not in the training texts, as a cut is. It is named where the model's publisher or a paper names
@@ -130,3 +130,25 @@ def preset(names: Sequence[str]) -> dict[str, Words]:
     if unknown:
         raise SettingsError(f"--preset {unknown[0]}: no such preset; expected one of {', '.join(PRESETS)}")
     return {model: words for name in names for model, words in PRESETS[name].items()}
+
+
+def usable_device(what: str, asked: str) -> str:
+    """Return a device of this machine: what is asked for, or a GPU if there is one, else cpu.
+
+    Args:
+        asked: such as `cpu` or `cuda:1`; empty for the default.
+
+    Raises:
+        SettingsError: this machine has no such device.
+    """
+    import torch
+
+    device = asked or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        said = str(error).partition("\n")[0]
+        raise SettingsError(
+            f"{what}: the device {device!r} cannot be used ({said}); expected one of this machine, such as cpu"
+        ) from None
+    return device

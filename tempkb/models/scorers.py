@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_names import Dtype, Family
+from tempkb.core.model_words import Dtype, Family
 from tempkb.models.families import TRAITS
 
 SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from tempkb.core.errors import ModelError, ModelMemoryError
-from tempkb.core.model_names import Dtype
+from tempkb.core.model_words import Dtype
 from tempkb.core.prompts import Prompt
 from tempkb.models.batching import Limits, Reader, Readings, log_probs
 from tempkb.models.loading import LoadedModel

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tempkb.benchmarks.ecbd.matching import folded
-from tempkb.benchmarks.ecbd.words import function_words
+from tempkb.benchmarks.ecbd.sentences import function_words
 from tempkb.wiki.wikitext.counting import UNSPACED, has_unspaced, is_unspaced
 
 _POSSESSIVE = "(?:['\u2019]s?)?"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Annotated, Any, Literal
 
-from tempkb.benchmarks import designs
+from tempkb.benchmarks import benchmark as designs
 from tempkb.benchmarks import register as releases
 from tempkb.core.errors import DesignError
 from tempkb.core.options import AtLeastOne, Form, Share, option, read_as

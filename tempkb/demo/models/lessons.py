@@ -13,7 +13,7 @@ from pathlib import Path
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from tempkb.benchmarks.chance import draw
-from tempkb.core.model_names import Family
+from tempkb.core.model_words import Family
 from tempkb.demo.models.corpus import Corpus
 from tempkb.demo.models.recipe import VOCABULARY, Recipe
 from tempkb.models.rows import Tokens, token_span

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_names import FAMILIES, Family
+from tempkb.core.model_words import FAMILIES, Family
 from tempkb.core.windows import parse_day
 from tempkb.models.known import known_models
 from tempkb.models.tables import READY

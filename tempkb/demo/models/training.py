@@ -19,7 +19,7 @@ import transformers
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
-from tempkb.core.model_names import Family
+from tempkb.core.model_words import Family
 from tempkb.demo.models.lessons import (
     AROUND,
     BEGIN,

@@ -27,7 +27,6 @@ from tempkb.core.wording import counted
 from tempkb.engine.choose import map_items
 from tempkb.engine.items import Report
 from tempkb.engine.progress import Meter
-from tempkb.models.devices import usable_device
 from tempkb.models.linking.candidates import (
     Candidates,
     Digests,
@@ -41,6 +40,7 @@ from tempkb.models.linking.candidates import (
 from tempkb.models.linking.requests import LinkRequest, Precision
 from tempkb.models.linking.steps import vectors_of_linker
 from tempkb.models.linking.tables import DIGESTS, ENTITY_VECTORS, drafts_of, vectors_partition
+from tempkb.models.requests import usable_device
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.quoting import parquet

@@ -24,8 +24,8 @@ from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import open_parquet, parquet_writer, real_folders
 from tempkb.engine.progress import Meter
 from tempkb.engine.steps import Log
-from tempkb.models.devices import usable_device
 from tempkb.models.known import known_model
+from tempkb.models.requests import usable_device
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
 from tempkb.models.scores.selecting import Source, Wanted, wanted

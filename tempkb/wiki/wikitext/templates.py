@@ -12,7 +12,8 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Any
 
-from tempkb.wiki.wikitext import language_templates, parser_functions, renderers
+from tempkb.wiki.wikitext import language_templates, renderers
+from tempkb.wiki.wikitext import renderers as parser_functions
 from tempkb.wiki.wikitext.calls import (
     Argument,
     Braces,
