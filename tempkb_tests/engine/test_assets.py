@@ -11,9 +11,9 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.core.settings import load_home
 from tempkb.engine.steps import Standing
-from tempkb.engine.tasks import Task
+from tempkb.engine.tasks import Done, Picture, Task
 from tempkb.platform.api import open_store
-from tempkb.platform.assets import DUMPS, check_of, partitions_of
+from tempkb.platform.assets import DUMPS, asset_of, check_of, partitions_of
 from tempkb.platform.definitions import _checks, benchmark_assets, benchmark_checks, build_definitions
 from tempkb.platform.rooms import ROOMS, tasks
 from tempkb.store.columns import Column
@@ -234,6 +234,24 @@ def test_a_check_of_releases_looks_at_those_of_its_benchmark(demo_home, monkeypa
     assert "every_statement_exists" in names
     assert sorted(looked_at) == [(name, releases) for name in sorted(names)]
     assert {one.passed for one in result.get_asset_check_evaluations()} == {True}
+
+
+def test_a_run_tells_what_only_it_can_know(store, instance):
+    """Rows and samples of what stands are told by the reporter."""
+    table = replace(OF_WINDOWS, name="prices", family=Family.RESULT, partitioned_by="nothing")
+
+    def make(order):
+        done = Done(facts={"prices": {"asked": 3}}, notes=["half of them are guessed"])
+        done.add(store.write(OF_WINDOWS, QUARTERS[0], [], Provenance()))
+        done.shows = lambda: {"prices": {"curve": Picture("![](data:)")}}
+        return done
+
+    task = Task("prices", (Standing((table,)),), make)
+    result = dg.materialize([asset_of(task, task.steps, [])], instance=instance, resources={"store": store})
+    (made,) = result.asset_materializations_for_node("prices")
+    told = {label: one.value for label, one in made.metadata.items()}
+    assert told.pop("seconds") >= 0
+    assert told == {"asked": 3, "curve": "![](data:)", "notes": ["half of them are guessed"]}
 
 
 OF_EVERY_WINDOW = (
