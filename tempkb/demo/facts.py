@@ -14,7 +14,7 @@ from tempkb.demo.words import words_of
 
 WORDS = words_of("facts")
 _FIRST_ITEM = 50_000
-SOMEVALUE, NOVALUE = "somevalue", "novalue"
+SOMEVALUE = "somevalue"
 
 
 @dataclass(frozen=True)
