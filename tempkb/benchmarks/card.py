@@ -1,7 +1,4 @@
-"""Renders the dataset card of a release from a template that all benchmarks share.
-
-Draws counts and means over windows for the metadata of a run, as lines or as stacked bars.
-"""
+"""The dataset card of a release, from a template that all benchmarks share, and the pictures of its windows."""
 
 import tomllib
 from collections.abc import Mapping, Sequence

@@ -12,9 +12,8 @@ import click
 import tempkb
 from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
-from tempkb.commands.models import model
+from tempkb.commands.models import generate, model, score, scores
 from tempkb.commands.results import FILE, answers, knows, late, linking, paper, results
-from tempkb.commands.scores import generate, score, scores
 from tempkb.commands.screens.failure import end, leave, prepare_streams
 from tempkb.platform.planning.declaration import Request
 

@@ -1,6 +1,4 @@
-"""Articles of the demo world: invented places, people and works, in the wikitext of a typical wiki.
-
-Writes the facts of the demo world, and the articles that say what holds.
+"""Articles of the demo world: invented places, people and works, in the wikitext of a typical wiki, and facts.
 
 Numbers are those of the list of what the demo world must contain (26 and 27). Each article says in several sentences
 what holds now, and nothing of the past.

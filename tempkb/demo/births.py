@@ -1,10 +1,8 @@
-"""Entities that came into being in the demo world: articles of some length, with dates of origin and classes.
+"""Entities that came into being in the demo world, with dates of origin and classes, and articles that name them.
 
-Numbers are those of the list of what the demo world must contain (13, 14 and 25). Ordinary pages do not link to
-these. What is true of each page is written beside it, by hand or while it is made, and never computed by the code
-under test.
-
-Articles about entities that came into being: long enough for a benchmark, with many sentences that name it once.
+Numbers are those of the list of what the demo world must contain (13, 14 and 25). The articles are long enough for a
+benchmark. Ordinary pages do not link to these. What is true of each page is written beside it, by hand or while it is
+made, and never computed by the code under test.
 """
 
 import random

@@ -1,11 +1,8 @@
-"""What a model is asked for: rows of tokens, and which log-probabilities to read off them. Pure.
+"""What a model is asked for, rows of tokens and which log-probabilities to read off them, and what it says. Pure.
 
-What a scorer says about one prompt.
-
-Finds the tokens of a span by the characters that they stand for, never by counting tokens of its parts.
-
-Blanks belong to the token or span that follows them, as byte-level and SentencePiece tokenizers have it: the blanks
-before a target are the target's, the blanks at its end belong to what comes next.
+The tokens of a span are found by the characters that they stand for, never by counting tokens of its parts. Blanks
+belong to the token or span that follows them, as byte-level and SentencePiece tokenizers have it: the blanks before a
+target are the target's, the blanks at its end belong to what comes next.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,9 @@
 """Scorers: prompts in, scores out, in the same order. This is the door of the room; see its README.
 
-Asks a loaded model for a few short texts in two ways, before any score of it is believed.
-
 Scores come out of batches: with padding, with beginnings and sources that are computed once, and with a head that
 sees only what is read. For most architectures that changes nothing; others mix what lies in a batch (convolutions
-over padding), or let tokens see those after them. No list of architectures is complete, so the model itself is asked.
+over padding), or let tokens see those after them. No list of architectures is complete, so the model itself is asked
+for a few short texts in two ways, before any score of it is believed.
 """
 
 import math
@@ -16,7 +15,7 @@ from typing import Any
 import torch
 
 from tempkb.core.errors import ModelError, ModelMemoryError
-from tempkb.core.model_names import Dtype
+from tempkb.core.model_words import Dtype
 from tempkb.core.prompts import Prompt
 from tempkb.models.batching import Limits, Reader, Readings, log_probs
 from tempkb.models.devices import on_threads, threads_for

@@ -1,7 +1,4 @@
-"""What a model's answers over all windows say of it: until when it knows changes, and how sure it rightly is. Pure.
-
-What is asked of models, and what they gave, item by item.
-"""
+"""What was asked of models, what they gave, and what that says: until when they know, how sure they rightly are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

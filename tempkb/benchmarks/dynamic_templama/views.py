@@ -1,7 +1,4 @@
-"""Declares the views of DynamicTempLAMA: the paper's tables for any wiki and period, and facts over time.
-
-SQL of DynamicTempLAMA's changes with the names of their objects, by which answers of models are judged.
-"""
+"""Declares the views of DynamicTempLAMA: the paper's tables for any wiki and period, and facts over time."""
 
 from tempkb.benchmarks.dynamic_templama.tables import (
     ANSWER_TOKENS,

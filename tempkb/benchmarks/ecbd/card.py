@@ -1,7 +1,4 @@
-"""The dataset card of an ECBD release.
-
-Draws a release for the metadata of a run: entities by category and year (Table 1), items by origin window.
-"""
+"""The dataset card of an ECBD release, and pictures: entities by category and year (Table 1), and items."""
 
 from collections.abc import Sequence
 

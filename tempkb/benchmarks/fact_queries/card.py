@@ -1,7 +1,4 @@
-"""The dataset card of a release of facts.
-
-Makes the metadata of queries for the UI: counts, a picture, ten queries.
-"""
+"""The dataset card of a release of facts, and what the UI shows of its queries: counts, a picture, ten queries."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,4 @@
-"""Makes the texts of prompts about facts: a query in its variants, split at the place of its answer. Pure.
-
-Templates of queries: relations with their wordings, ours and those of users. Pure, except that files are read.
-"""
+"""Templates of queries, ours and those of users, and the texts of prompts: queries in variants, split at the answer."""
 
 import csv
 import re
@@ -290,41 +287,7 @@ def date_in_words(granularity: Granularity, label: str) -> str:
     return f"{granularity}: {label} "
 
 
-def forms_of_query(query: str, relation: str, templates: Iterable[Template]) -> dict[str, Form]:
-    """Return a query of a released file in the variants that it has; only `undated` if no template fits it.
-
-    Args:
-        query: the text of the query, with one `_X_`.
-        templates: templates, of which the first that fits is taken.
-    """
-    found = read_query(query, relation, templates)
-    return forms_of(*found) if found else {UNDATED: form_of(query)}
-
-
-def read_query(query: str, relation: str, templates: Iterable[Template]) -> tuple[Template, str] | None:
-    """Return the template and the subject's name of a query whose template is not recorded, as in released files.
-
-    Args:
-        templates: templates, of which the first that fits is taken.
-
-    Returns:
-        None if no template fits.
-    """
-    for template in templates:
-        if template.relation == relation and (found := _pattern(template).fullmatch(query)):
-            return template, found["subject"]
-    return None
-
-
 def ids_of(lefts: Iterable[str], targets: Iterable[str], rights: Iterable[str]) -> Iterator[str | None]:
     """Yield the ids of prompts; None for a target without a character that is not blank, which cannot be asked for."""
     for left, target, right in zip(lefts, targets, rights, strict=True):
         yield Prompt(left, target, right).prompt_id if target.strip() else None
-
-
-@cache
-def _pattern(template: Template) -> re.Pattern[str]:
-    """A pattern for the queries of a template; a subject that occurs twice is the same in both places."""
-    first, *others = (re.escape(part) for part in template.ask(SUBJECT).split(SUBJECT))
-    rest = "(?P=subject)".join(others)
-    return re.compile(f"{first}(?P<subject>.+){rest}", re.DOTALL)

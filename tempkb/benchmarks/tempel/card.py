@@ -1,7 +1,4 @@
-"""The dataset card of a TempEL release, with the headings of the paper's datasheet (appendix A.2).
-
-Draws figures 3, 4c, 6 and 7 of the paper for the metadata of a run.
-"""
+"""The dataset card of a TempEL release, by the paper's datasheet (appendix A.2), and its figures 3, 4c, 6 and 7."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

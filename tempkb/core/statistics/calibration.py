@@ -1,7 +1,4 @@
-"""Calibration of a choice between two objects: a calibration error that is not biased upwards, and Brier's score.
-
-The area under a ROC curve whose items come in clusters.
-"""
+"""Calibration of a choice between two objects: an unbiased calibration error, Brier's score, the area under ROC."""
 
 import math
 from dataclasses import dataclass

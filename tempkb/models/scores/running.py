@@ -1,14 +1,10 @@
 """Asks a model about the prompts of releases: what it has not answered yet, and keeps every answer for good.
 
-Finished shards are kept beside the lake at once, and added to the table every ten minutes and at the end, with what
-has then all its answers. A run that was killed is continued by the next one; the lock of their folder lets one
-process at a time ask a model for answers of one kind.
-
-Shards: the prompts that a run has still to score, in a fixed order and in pieces that are finished one by one.
-
-A shard is a unit of what a run that was killed leaves behind. What is in finished shards counts as answered, and the
-next run cuts the rest into the same pieces, so that each prompt is computed in the same company, and the scores have
-the same bytes.
+The prompts that are left are in a fixed order, in shards that are finished one by one. Finished shards are kept beside
+the lake at once, and added to the table every ten minutes and at the end, with what has then all its answers. A run
+that was killed is continued by the next one, which cuts the rest into the same pieces, so that each prompt is computed
+in the same company, and the scores have the same bytes. The lock of their folder lets one process at a time ask a
+model for answers of one kind.
 """
 
 import hashlib

@@ -11,7 +11,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.register import is_built, release_versions, releases_of, require_whole
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_names import Family
+from tempkb.core.model_words import Family
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
 from tempkb.store.memory import asking

@@ -18,7 +18,7 @@ import pytest
 import torch
 import transformers
 
-from tempkb.core.model_names import FAMILIES
+from tempkb.core.model_words import FAMILIES
 from tempkb.core.prompts import Prompt
 from tempkb.demo import pages as demo_world
 from tempkb.demo.models import making

@@ -12,11 +12,10 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.engine.steps import Look
 from tempkb.models.linking import scoring, vectors
 from tempkb.models.linking.candidates import of_release
-from tempkb.models.linking.checking import PROMISES
 from tempkb.models.linking.known import known_linker
 from tempkb.models.linking.requests import LinkRequest
 from tempkb.models.linking.scoring import due_linkers, link_mentions
-from tempkb.models.linking.steps import STEPS
+from tempkb.models.linking.steps import PROMISES, STEPS
 from tempkb.models.linking.tables import ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.models.linking.vectors import encode_missing
 from tempkb.store.promises import Subject

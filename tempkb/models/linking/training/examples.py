@@ -1,6 +1,6 @@
 """Reads what linkers learn from: the mentions of a release at a cut, with the texts of their entities.
 
-Hard negatives: wrong entities that another linker ranks high for a mention, so that there is much to be learnt.
+Hard negatives are wrong entities that another linker ranks high for a mention, so that there is much to be learnt.
 """
 
 import json
