@@ -1,6 +1,5 @@
 """The folder of real files, and the marks of the tests that need it."""
 
-import json
 import os
 import re
 from pathlib import Path
@@ -27,12 +26,6 @@ def as_history(path: Path, folder: Path) -> str:
     copy = folder / f"{path.name.partition('.')[0].replace('pages-articles', 'pages')}.xml"
     copy.write_bytes(re.sub(rb"<parentid>\d+</parentid>", b"", b"".join(open_dump(path))))
     return str(copy)
-
-
-def lines_of(path: Path) -> list[dict]:
-    """The records of a released file."""
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def filled(record: dict) -> tuple[str, Place, Place]:

@@ -1,7 +1,6 @@
 """Real input for ECBD: the released items, CREAK's pages in real articles, origins in real Wikidata files."""
 
 import hashlib
-import json
 import os
 import re
 from collections import Counter
@@ -25,11 +24,12 @@ from tempkb.benchmarks.ecbd.released import (
 from tempkb.benchmarks.ecbd.sentence_filters import quoted_spans
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans
+from tempkb.benchmarks.released_files import read_records
 from tempkb.core.windows import Granularity
 from tempkb.store.plain import plain_rows
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.real.data import DATA, DUMPS, REAL, as_history, definition_of, filled, lines_of, unmasked
+from tempkb_tests.real.data import DATA, DUMPS, REAL, as_history, definition_of, filled, unmasked
 from tempkb_tests.real.test_facts import FILES, dump_of, raw_entities, store  # noqa: F401 - a fixture
 
 pytestmark = REAL
@@ -47,11 +47,11 @@ RELEASED_GAPS = set(range(1, 9))
 
 @pytest.fixture(scope="module")
 def samples():
-    return [filled(one) for one in lines_of(SAMPLES)]
+    return [filled(one) for one in read_records(SAMPLES, "propagation")]
 
 
 def test_the_released_place_of_a_mention_is_that_of_tokens():
-    record = json.loads((RELEASED / "ecbd_readme_record.json").read_text("utf-8"))
+    (record,) = read_records(RELEASED / "ecbd_readme_record.json", "ecbd")
     sentence = record["masked_sentence"].replace(*record["answer_d"].popitem())
     at = sentence.index(record["entity_span_str"])
     assert Tokens(sentence).of(at, at + len(record["entity_span_str"])) == tuple(record["entity_span_loc"])
@@ -75,7 +75,7 @@ def test_what_the_released_sample_shows(samples):
     ]
     print(f"\n{len(quoted)} mentions stand in quotations that the released rule does not see, such as: {quoted[0]}")
     assert len(quoted) == 15
-    easy = [one for path in PROBES if path.stem.endswith("_easy") for one in lines_of(path)]
+    easy = [one for path in PROBES if path.stem.endswith("_easy") for one in read_records(path, "propagation")]
     assert len(easy) == 152
     assert all(unmasked(one["probe_sentences"]["template_0"]["label"]) in definition_of(one) for one in easy)
 
@@ -145,7 +145,7 @@ def test_random_spans_have_the_released_lengths_and_gaps(samples):
     # Four degrees of freedom; 13.3 is what one fair pair in a hundred exceeds.
     assert chi < 13.3, chi
     easy = RELEASED / "ekp_2020_2021" / "all_ent_2020_2021_random_easy.json"
-    for sentence, mention, answer in map(filled, lines_of(easy)):
+    for sentence, mention, answer in map(filled, read_records(easy, "propagation")):
         tokens = Tokens(sentence)
         assert 1 <= released_distance(tokens, tokens.of(*mention), answer.start) <= 10
 
@@ -156,7 +156,7 @@ def test_every_released_class_has_a_category():
     entities = {}
     for path in PROBES:
         if "2020_2021" in path.stem:
-            for one in lines_of(path):
+            for one in read_records(path, "propagation"):
                 _, page, _, _ = one["ex_id"].rsplit("_", 3)
                 entities[page] = [kind.rsplit("(", 1)[1].removesuffix(")") for kind in one["qid"]]
     assert len(entities) == 166

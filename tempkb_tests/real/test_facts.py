@@ -14,6 +14,7 @@ from tempkb.benchmarks.dynamic_templama.changes import Query, released_changes
 from tempkb.benchmarks.dynamic_templama.views import share_lost, split_shares
 from tempkb.benchmarks.fact_queries.exporting import records_of
 from tempkb.benchmarks.fact_queries.prompts import template_set
+from tempkb.benchmarks.released_files import read_records
 from tempkb.benchmarks.templama.future import future_relation_rows
 from tempkb.benchmarks.templama.reading import STALE_ANSWERS
 from tempkb.platform.api import open_store
@@ -23,7 +24,7 @@ from tempkb.wiki.wikidata.building import read_dump
 from tempkb.wiki.wikidata.views import true_within
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release
-from tempkb_tests.real.data import DATA, DUMPS, REAL, lines_of
+from tempkb_tests.real.data import DATA, DUMPS, REAL
 from tempkb_tests.wiki.wikidata.items import item, read_home, said, write_lines
 
 pytestmark = REAL
@@ -106,7 +107,11 @@ def test_odd_times(store):
 
 
 def released(*names):
-    return [record for name in names or ("train", "val") for record in lines_of(RELEASED / f"templama_{name}.jsonl")]
+    return [
+        record
+        for name in names or ("train", "val")
+        for record in read_records(RELEASED / f"templama_{name}.jsonl", "templama")
+    ]
 
 
 def rows_of(records):

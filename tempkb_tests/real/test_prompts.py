@@ -8,11 +8,12 @@ import pytest
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
 from tempkb.benchmarks.fact_queries.prompts import forms_of, template_set
+from tempkb.benchmarks.released_files import read_records
 from tempkb.core.prompts import Prompt
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.scoring import Scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
-from tempkb_tests.real.data import DATA, REAL, definition_of, filled, lines_of
+from tempkb_tests.real.data import DATA, REAL, definition_of, filled
 
 pytestmark = REAL
 SAMPLES = DATA / "ecbd" / "ekp_2020_2021"
@@ -47,7 +48,7 @@ def prompts_of(records):
 
 @pytest.mark.parametrize("name", ["train", "val"])
 def test_all_released_queries_are_asked(name):
-    rows = lines_of(DATA / "templama" / f"templama_{name}.jsonl")
+    rows = list(read_records(DATA / "templama" / f"templama_{name}.jsonl", "templama"))
     prompts = {}
     for row in rows:
         for variant, form in forms(row):
@@ -76,7 +77,7 @@ def test_all_released_queries_are_asked(name):
     ],
 )
 def test_all_released_cloze_items_are_asked(name, n):
-    records = lines_of(SAMPLES / f"{name}.json")
+    records = list(read_records(SAMPLES / f"{name}.json", "propagation"))
     assert len(records) == n
     prompts = dict(prompts_of(records))
     for at, record in enumerate(records):
@@ -95,7 +96,7 @@ def test_all_released_items_go_through_models_of_random_weights(kind, template, 
     module.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     model = load(read_checkpoint(str(tmp_path)))
-    rows = lines_of(DATA / "templama" / "templama_val.jsonl")
+    rows = list(read_records(DATA / "templama" / "templama_val.jsonl", "templama"))
     facts = {
         Prompt(form.left, answer["name"], form.right)
         for row in rows
@@ -103,7 +104,9 @@ def test_all_released_items_go_through_models_of_random_weights(kind, template, 
         if not variant.startswith("no_subject")
         for answer in row["answer"]
     }
-    cloze = set(dict(prompts_of(lines_of(SAMPLES / "all_ent_2020_2021_np_500samples.json"))).values())
+    cloze = set(
+        dict(prompts_of(list(read_records(SAMPLES / "all_ent_2020_2021_np_500samples.json", "propagation")))).values()
+    )
     for name, asked, by in (("TempLAMA", facts, template), ("ECBD", cloze, template.removesuffix("_end"))):
         prompts = sorted(asked, key=lambda prompt: prompt.prompt_id)
         scores = list(Scorer(model, by).stream(prompts))

@@ -14,13 +14,14 @@ import types
 
 import pytest
 
+from tempkb.benchmarks.released_files import read_records
 from tempkb.core.prompts import Prompt
 from tempkb.models.loading import loaded
 from tempkb.models.rows import Plan
 from tempkb.models.scoring import Scorer
 from tempkb_tests.bench.scoring import minicons_scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
-from tempkb_tests.real.data import DATA, REAL, filled, lines_of
+from tempkb_tests.real.data import DATA, REAL, filled
 
 pytestmark = REAL
 SAMPLES = DATA / "ecbd" / "ekp_2020_2021" / "all_ent_2020_2021_np_500samples.json"
@@ -79,7 +80,7 @@ def cloze():
         pytest.skip(f"{SAMPLES} is not there")
     found = [
         Prompt(sentence[: answer.start], sentence[answer.start : answer.end], sentence[answer.end :])
-        for sentence, _, answer in map(filled, lines_of(SAMPLES))
+        for sentence, _, answer in map(filled, read_records(SAMPLES, "propagation"))
     ]
     assert len(found) == 500
     return found
