@@ -37,6 +37,7 @@ class Prompting:
         n_default: how many of them are scored by default.
         templates: the template of scorers by family of models, such as `{"causal": "span_end"}`.
         answered: by family of models, how these fill the gaps of its prompts by default; others are not asked to.
+        further: by variant that no release stores, the view that makes its prompts of those of `table` alone.
         without_left: a further template, by family, by which prompts without a left context are scored as well.
     """
 
@@ -47,6 +48,7 @@ class Prompting:
     view: str
     without_left: Mapping[str, str] = field(default_factory=dict)
     answered: Mapping[str, Way] = field(default_factory=dict)
+    further: Mapping[str, View] = field(default_factory=dict)
 
     @property
     def defaults(self) -> tuple[str, ...]:

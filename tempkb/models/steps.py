@@ -1,7 +1,4 @@
-"""The step of models: a row is written when a model is added, and stands.
-
-What the table of models promises: that a name still means the files that were added under it.
-"""
+"""The step of models: a row is written when a model is added, and stands. Its name still means the files of then."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

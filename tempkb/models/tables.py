@@ -1,7 +1,4 @@
-"""The table of models: which language models a home knows, and by which files.
-
-Declares the room of language models.
-"""
+"""The table of models: which language models a home knows, and by which files."""
 
 from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules

@@ -1,7 +1,4 @@
-"""The design of an ECBD release: its texts, entities, sentences, spans and rules.
-
-A requested ECBD release.
-"""
+"""The design of an ECBD release: its texts, entities, sentences, spans and rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tempkb.benchmarks import designs, register
-from tempkb.benchmarks.chunking import MODEL
+from tempkb.benchmarks import benchmark as designs
+from tempkb.benchmarks import register
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.ecbd.spans import Limits
 from tempkb.core.errors import DesignError
@@ -71,7 +68,7 @@ class Design(designs.Design):
     noun_chunker: Literal["auto", "spacy", "textblob"] = option(
         "auto", "`spacy`, `textblob`, or `auto`, which is spaCy if its model is installed."
     )
-    spacy_model: str = option(MODEL, "Name or folder of a spaCy pipeline.")
+    spacy_model: str = option("en_core_web_sm", "Name or folder of a spaCy pipeline.")
     max_span_words: _Limit = option(5, "The largest number of words of a span.")
     max_distance: _Limit = option(10, "The largest number of words from the mention to the first word of a span.")
     after_mention: bool = option(True, "Whether spans must be after the mention.")

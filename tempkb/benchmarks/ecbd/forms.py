@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from tempkb.benchmarks.ecbd.matching import folded
-from tempkb.benchmarks.ecbd.words import function_words
+from tempkb.benchmarks.sentences import function_words
 from tempkb.wiki.wikitext.counting import UNSPACED, has_unspaced, is_unspaced
 
 _POSSESSIVE = "(?:['\u2019]s?)?"
