@@ -445,22 +445,8 @@ def release() -> None:
     """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
 
 
-for _command in (
-    corpus,
-    model,
-    score,
-    generate,
-    scores,
-    linker,
-    link,
-    index,
-    linking,
-    knows,
-    answers,
-    late,
-    paper,
-    results,
-):
+main.add_command(corpus)
+for _command in (model, score, generate, scores, linker, link, index, linking, knows, answers, late, paper, results):
     main.add_command(_command)
 
 
