@@ -50,7 +50,6 @@ SHARED_BY_BENCHMARKS = {
     "benchmark",
     "chance",
     "chunking",
-    "cutting",
     "sentences",
     "card",
     "designs",

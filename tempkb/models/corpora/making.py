@@ -206,23 +206,22 @@ def _written(
     return written
 
 
-def date_part(phrases: Callable[[], Chunker], rows: Rows, folder: Path, report: Report) -> Path:
+def date_part(phrases: Phrases, rows: Rows, folder: Path, report: Report) -> Path:
     """Write rows with their spans to files, by window; return the folder that has a folder of each."""
     own, same = tee(rows(folder))
     parsed = zip(own, phrases().chunks(row["text"] for row in same), strict=True)
     schema, written = DATED_TEXTS.schema.append(pa.field("window", pa.string())), folder / "rows"
 
-    def finished(row: Row, named: Iterable[tuple[int, int]]) -> Row:
-        spans = spans_of(row["text"], row.pop("links"), named)
-        return {**known_of(row["text"]), **row, "spans": spans, "window": str(row["window_start"])}
-
     def batches() -> Iterator[pa.RecordBatch]:
         while some := list(islice(parsed, _ROWS)):
-            names = ([(one.start, one.end) for one in chunks if one.is_proper and not one.is_cut] for _, chunks in some)
-            found = [finished(row, named) for (row, _), named in zip(some, names, strict=True)]
-            yield pa.RecordBatch.from_pylist(found, schema)
+            for row, chunks in some:
+                names = [(one.start, one.end) for one in chunks if one.is_proper and not one.is_cut]
+                row |= {"spans": spans_of(row["text"], row.pop("links"), names), "window": str(row["window_start"])}
+            yield pa.RecordBatch.from_pylist([row | known_of(row["text"]) for row, _ in some], schema)
 
-    dataset.write_dataset(batches(), written, schema=schema, format="parquet", partitioning=_FOLDERS)
+    dataset.write_dataset(
+        batches(), written, schema=schema, format="parquet", partitioning=_FOLDERS, min_rows_per_group=_ROWS
+    )
     report(1)
     return written
 
