@@ -50,6 +50,7 @@ SHARED_BY_BENCHMARKS = {
     "benchmark",
     "chance",
     "chunking",
+    "cutting",
     "sentences",
     "card",
     "designs",
