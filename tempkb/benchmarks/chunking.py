@@ -17,9 +17,6 @@ from tempkb.benchmarks.sentences import Splitter
 from tempkb.core.errors import ContractError, SettingsError
 
 FALLBACK = "(fallback)"
-MODEL = "en_core_web_sm"
-"""The spaCy pipeline that is taken if none is named."""
-
 _BATCH = 256
 
 

@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 from pyarrow import dataset
 
-from tempkb.benchmarks.chunking import MODEL, Chunker, open_chunker
+from tempkb.benchmarks.chunking import Chunker, open_chunker
 from tempkb.benchmarks.sentences import Place, Splitter, first_seen, sentencex_splitter, split_paragraph
 from tempkb.core.errors import ContractError, SettingsError
 from tempkb.core.files import open_parquet, parquet_writer, sum_of
@@ -109,7 +109,7 @@ def make(order: Order) -> Done:
     require_fit(name, files)
     request = CorpusRequest.of({one: word for one, word in order.said.items() if one != "files"})
     held = store.lake.versions(DATED_TEXTS.name, keys_of(store.lake, name))
-    said: dict[str, Any] = {"chunker": "auto", "spacy_model": MODEL} | (held[0].settings if held else {})
+    said: dict[str, Any] = {"chunker": "auto", "spacy_model": "en_core_web_sm"} | (held[0].settings if held else {})
     said = {one: getattr(request, one) or said[one] for one in ("chunker", "spacy_model")}
     language = language_of_wiki(store.home.settings)
     phrases, notes = partial(open_chunker, said["chunker"], said["spacy_model"], language), list[str]()
