@@ -35,12 +35,12 @@ def read_texts(path: Path) -> Iterator[list[dict[str, Any]]]:
     texts, n_chars, place = list[dict[str, Any]](), 0, ""
     for place, line in _lines_of(path):
         try:
-            one = msgspec.json.decode(line, type=_Line) if isinstance(line, bytes) else msgspec.convert(line, _Line)
+            one = msgspec.json.decode(line, type=_Line)
             texts.append({"text": one.text, "day": _day(one.date)})
         except (ValueError, OverflowError) as error:
-            found = line.decode("utf-8", "replace").strip() if isinstance(line, bytes) else str(line)
+            found = shortened(line.decode("utf-8", "replace").strip(), _SHOWN)
             raise SettingsError(
-                f"{path}, {place}: found {shortened(found, _SHOWN)} ({error}); expected {_EXPECTED}. Nothing was added"
+                f"{path}, {place}: found {found} ({error}); expected {_EXPECTED}. Nothing was added"
             ) from None
         n_chars += len(one.text)
         if n_chars >= _CHARS:
@@ -52,8 +52,8 @@ def read_texts(path: Path) -> Iterator[list[dict[str, Any]]]:
         yield texts
 
 
-def _lines_of(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the place and the content of each line that is not blank, or of each row."""
+def _lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the place and the content of each line that is not blank, or of each row as such a line."""
     try:
         with path.open("rb") as handle:
             if handle.peek(4)[:4] == b"PAR1":
@@ -68,13 +68,13 @@ def _lines_of(path: Path) -> Iterator[tuple[str, Any]]:
         ) from None
 
 
-def _rows_of(path: Path) -> Iterator[tuple[str, Any]]:
+def _rows_of(path: Path) -> Iterator[tuple[str, bytes]]:
     with open_parquet(path) as file:
         names, n = [one for one in ("text", "date") if one in file.schema_arrow.names], 0
         for batch in file.iter_batches(1 << 12, columns=names):
             rows = pa.RecordBatch.from_arrays([one.cast(pa.string()) for one in batch.columns], names).to_pylist()
             for n, row in enumerate(rows, n + 1):  # noqa: B020 - goes on counting
-                yield f"row {n:,}", {name: value for name, value in row.items() if value is not None}
+                yield f"row {n:,}", msgspec.json.encode(row)
 
 
 def _day(written: str) -> date:
