@@ -95,8 +95,8 @@ def test_the_readme_is_short_and_has_a_query_and_a_picture():
     assert README.count("```mermaid") == 1
 
 
-def test_there_are_twenty_six_queries():
-    assert len(queries()) == 26
+def test_there_are_twenty_seven_queries():
+    assert len(queries()) == 27
 
 
 def test_the_query_of_the_readme_runs_on_the_demo(demo_home):
@@ -208,6 +208,7 @@ def scored_home(linked_home, tmp_path_factory):
         tokenizer_of(kind).save_pretrained(folder / kind)
         run_tempkb(home, "model", "add", f"demo-causal-{day}", str(folder / kind), "--knows-until", day)
     run_tempkb(home, "score", "--all", "--windows", "2022-01-01..2022-10-01")
+    run_tempkb(home, "corpus", "make", "--chunker", "none")
     run_tempkb(home, "results")
     return home
 
