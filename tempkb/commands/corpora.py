@@ -39,7 +39,8 @@ def make(**asked: Any) -> None:
 def add(name: str, files: tuple[str, ...], **asked: Any) -> None:
     """Add the corpus NAME from FILEs of your own: lines of JSON, or Parquet, with text and date.
 
-    The date is a day, YYYY-MM-DD, or an instant. Files with anything odd are refused with
+    The date is a day, YYYY-MM-DD, or an instant. A text may have spans, pairs of offsets
+    between which its entities stand, such as [[0, 6]]. Files with anything odd are refused with
     the first such line, and nothing is added. An earlier corpus of that name is replaced.
     """
     _run(name, files, asked)

@@ -1,4 +1,7 @@
-"""Reads texts of a user's own, some million characters at a time: JSON lines or Parquet with text and date."""
+"""Reads texts of a user's own, some million characters at a time: JSON lines or Parquet with text and date.
+
+They may have spans, pairs of code points, in which their entities stand.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -12,7 +15,7 @@ from tempkb.core.errors import SettingsError
 from tempkb.core.files import open_parquet
 from tempkb.core.wording import shortened
 
-SCHEMA = pa.schema([("text", pa.string()), ("day", pa.date32())])
+SCHEMA = pa.schema([("text", pa.string()), ("day", pa.date32()), ("spans", pa.list_(pa.list_(pa.int32())))])
 _CHARS = 16_000_000
 _MOST_CHARS = 100_000
 _MOST_BYTES = 1 << 24  # of a line
@@ -24,6 +27,7 @@ _EXPECTED = f"""text, of 1 to {_MOST_CHARS:,} characters, and date, a day that h
 class _Line(msgspec.Struct):
     text: Annotated[str, msgspec.Meta(max_length=_MOST_CHARS, pattern=r"\S")]
     date: str
+    spans: list[tuple[int, int]] | None = None
 
 
 def read_texts(path: Path) -> Iterator[list[dict[str, Any]]]:
@@ -36,7 +40,9 @@ def read_texts(path: Path) -> Iterator[list[dict[str, Any]]]:
     for place, line in _lines_of(path):
         try:
             one = msgspec.json.decode(line, type=_Line)
-            texts.append({"text": one.text, "day": _day(one.date)})
+            if odd := [(start, end) for start, end in one.spans or () if not 0 <= start < end <= len(one.text)]:
+                raise ValueError(f"span {list(odd[0])} of a text of {len(one.text)} characters")  # noqa: TRY301
+            texts.append({"text": one.text, "day": _day(one.date), "spans": one.spans or []})
         except (ValueError, OverflowError) as error:
             found = shortened(line.decode("utf-8", "replace").strip(), _SHOWN)
             raise SettingsError(
@@ -70,10 +76,10 @@ def _lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def _rows_of(path: Path) -> Iterator[tuple[str, bytes]]:
     with open_parquet(path) as file:
-        names, n = [one for one in ("text", "date") if one in file.schema_arrow.names], 0
+        names, n = [one for one in _Line.__struct_fields__ if one in file.schema_arrow.names], 0
         for batch in file.iter_batches(1 << 12, columns=names):
-            rows = pa.RecordBatch.from_arrays([one.cast(pa.string()) for one in batch.columns], names).to_pylist()
-            for n, row in enumerate(rows, n + 1):  # noqa: B020 - goes on counting
+            own = [one if pa.types.is_nested(one.type) else one.cast(pa.string()) for one in batch.columns]
+            for n, row in enumerate(pa.RecordBatch.from_arrays(own, names).to_pylist(), n + 1):  # noqa: B020 - goes on
                 yield f"row {n:,}", msgspec.json.encode(row)
 
 

@@ -48,7 +48,7 @@ from tempkb.wiki.wikidata.scope import language_of_wiki
 
 Row = dict[str, Any]
 Rows = Callable[[Path], Iterable[Row]]
-"""Gives a worker its rows with their links and without other spans; it may write to a folder."""
+"""Gives a worker its rows with their entities and without other spans; it may write to a folder."""
 Phrases = Callable[[], Chunker]
 
 _CHARS = 16_000_000  # of the texts that a worker gets
@@ -216,7 +216,7 @@ def date_part(phrases: Phrases, rows: Rows, folder: Path, report: Report) -> Pat
         while some := list(islice(parsed, _ROWS)):
             for row, chunks in some:
                 names = [(one.start, one.end) for one in chunks if one.is_proper and not one.is_cut]
-                row |= {"spans": spans_of(row["text"], row.pop("links"), names), "window": str(row["window_start"])}
+                row |= {"spans": spans_of(row["text"], row.pop("entities"), names), "window": str(row["window_start"])}
             yield pa.RecordBatch.from_pylist([row | known_of(row["text"]) for row, _ in some], schema)
 
     dataset.write_dataset(
@@ -272,7 +272,7 @@ def first_rows(versions: Sequence[Row], split: Splitter) -> Iterator[Row]:
                 "corpus": HOME,
                 "text": text,
                 "start_char": place.start,
-                "links": [(start, end) for start, end in links if start >= 0 and end <= len(text)],
+                "entities": [(start, end) for start, end in links if start >= 0 and end <= len(text)],
             }
 
 
@@ -281,7 +281,8 @@ def rows_of_texts(file: Path, corpus: str, granularity: Granularity, _folder: Pa
     with open_parquet(file) as source:
         for one in (row for batch in source.iter_batches(_ROWS) for row in batch.to_pylist()):
             start: date = window_of(one["day"], granularity).start
-            yield {**one, "corpus": corpus, "window_start": start, "is_since_first_window": False, "links": ()}
+            own = {"entities": one.pop("spans"), "corpus": corpus, "window_start": start}
+            yield {**one, **own, "is_since_first_window": False}
 
 
 def known_of(text: str) -> Row:
@@ -291,11 +292,11 @@ def known_of(text: str) -> Row:
     return {"text_id": text_id, "years": years, "split": _HELD_OUT.get(int(text_id[:8], 16) % _SHARES, TRAIN)}
 
 
-def spans_of(text: str, links: Iterable[tuple[int, int]], names: Iterable[tuple[int, int]]) -> list[Row]:
+def spans_of(text: str, entities: Iterable[tuple[int, int]], names: Iterable[tuple[int, int]]) -> list[Row]:
     """Return the spans of a text in order, its dates among them; of those that overlap the longest, then the first.
 
     Args:
-        links: first code point of each, and the one behind its last.
+        entities: first code point of each, and the one behind its last.
         names: noun phrases that are names.
 
     >>> text = "On 12 March 2021 and March 12, 2021, not May 3"
@@ -303,7 +304,7 @@ def spans_of(text: str, links: Iterable[tuple[int, int]], names: Iterable[tuple[
     ['12 March 2021', 'March 12, 2021']
     """
     dates = [found.span() for found in _DATE.finditer(text)]
-    every = [(*place, rank) for rank, places in enumerate((links, dates, names)) for place in places]
+    every = [(*place, rank) for rank, places in enumerate((entities, dates, names)) for place in places]
     is_taken, taken = bytearray(len(text)), list[Row]()
     for start, end, rank in sorted(every, key=lambda one: (one[0] - one[1], one[0], one[2])):
         if is_taken.find(1, start, end) < 0:

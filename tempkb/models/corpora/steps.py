@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import Option
@@ -60,6 +61,30 @@ def command_of(lake: Lake, corpus: str) -> str:
         return f"tempkb {CorpusRequest.command}"
     held = lake.versions(DATED_TEXTS.name, keys_of(lake, corpus))
     return f"tempkb corpus add {corpus} {shlex.join(held[0].settings['files']) if held else 'FILE...'}"
+
+
+def versions_in(lake: Lake, corpus: str, first: date, end: date) -> list[Version]:
+    """Return the texts of the windows that begin on or after `first` and before `end`, oldest first.
+
+    Raises:
+        SettingsError: there is no such corpus or window; or one was lost, or the corpus was not read to its end.
+    """
+    keys = keys_of(lake, corpus)
+    if not keys:
+        there = ", ".join(names(lake)) or "none"
+        make = command_of(lake, corpus) if corpus == HOME else "tempkb corpus list"
+        raise SettingsError(f"corpus {corpus!r}: no such corpus; there: {there}. Make it, or see what is there: {make}")
+    wanted = [key for key in keys if f"{first}" <= parts_of(key)[1] < f"{end}"]
+    if not wanted:
+        raise SettingsError(
+            f"corpus {corpus!r}: found no window that begins on or after {first} and before {end}; there: "
+            f"{parts_of(keys[0])[1]} to {parts_of(keys[-1])[1]}. See what is there: tempkb corpus show {corpus}"
+        )
+    held = lake.versions(DATED_TEXTS.name, wanted)
+    if len(held) < len(wanted) or not (corpus == HOME or is_whole(lake, corpus)):
+        found = f"{len(held)} of {len(wanted)} windows" if len(held) < len(wanted) else "a part of its files"
+        raise SettingsError(f"corpus {corpus!r}: found {found}; make it whole: {command_of(lake, corpus)}")
+    return held
 
 
 def windows_up_to(store: Store, key: str) -> Sequence[str]:

@@ -11,8 +11,9 @@ from tempkb.store.types import INT32, STRING, struct_of
 HOME = "home"
 """Name of the corpus that is made of the home's own wiki."""
 TRAIN, VALIDATION, TEST = SPLITS = ("train", "validation", "test")
-SPAN_KINDS = ("link", "date", "phrase")
-"""Kinds of spans; of two that are the same words the first counts."""
+SPAN_KINDS = ("entity", "date", "phrase")
+"""Kinds of spans: links and what a user has marked, dates, and noun phrases; of two that are the same words the first
+counts."""
 
 SPAN = struct_of(("start_char", INT32), ("end_char", INT32), ("kind", STRING))
 
@@ -31,8 +32,8 @@ DATED_TEXTS = Table(
         revision_id BIGINT: revision of the article that was chosen in that window; null for a user's own
         start_char INTEGER: its offset in the text of the revision, in code points; null for a user's own
         entity_id VARCHAR: Wikidata item of the article; null if none or unknown, or for a user's own
-        spans SPAN[]: what may be asked for in it, in order and without overlap: links, dates, and noun phrases that are
-            names
+        spans SPAN[]: what may be asked for in it, in order and without overlap: entities (links, or what the file
+            marks), dates, and noun phrases that are names
         years INTEGER[]: the years that it names, ascending
         split VARCHAR: train, validation or test, by its text_id: the same in all windows and corpora
     """),

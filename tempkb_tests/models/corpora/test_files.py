@@ -119,3 +119,24 @@ def test_a_file_is_read_a_batch_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_CHARS", 5)
     path = lines(tmp_path / "a.jsonl", *({"text": text, "date": "2020-01-01"} for text in ("abc", "de", "fghijk", "l")))
     assert [[one["text"] for one in some] for some in read_texts(path)] == [["abc", "de"], ["fghijk"], ["l"]]
+
+
+def test_entities_that_a_file_marks_are_read(tmp_path):
+    path = lines(
+        tmp_path / "a.jsonl",
+        {"text": "Ada left.", "date": "2021-01-01", "spans": [[0, 3]]},
+        {"text": "Ada came.", "date": "2021-01-01"},
+    )
+    rows = [row["spans"] for some in read_texts(path) for row in some]
+    assert [[list(one) for one in spans] for spans in rows] == [[[0, 3]], []]
+    table = pa.table({"text": ["Ada left.", "b"], "date": ["2021-01-01"] * 2, "spans": [[[0, 3]], None]})
+    pq.write_table(table, tmp_path / "a")
+    rows = [row["spans"] for some in read_texts(tmp_path / "a") for row in some]
+    assert [[list(one) for one in spans] for spans in rows] == [[[0, 3]], []]
+
+
+@pytest.mark.parametrize("span", [[3, 3], [-1, 2], [4, 10], [0]])
+def test_a_span_outside_its_text_is_refused(tmp_path, span):
+    path = lines(tmp_path / "a.jsonl", {"text": "Ada left.", "date": "2021-01-01", "spans": [[0, 3], span]})
+    with pytest.raises(SettingsError, match="line 1: found"):
+        list(read_texts(path))

@@ -34,7 +34,7 @@ def test_of_spans_that_overlap_the_longest_is_taken_then_the_first_and_a_link_be
         ("Ada", "phrase"),
     ]
     found = spans_of(text, [(4, 12)], [(4, 12), (9, 15)])
-    assert [(text[one["start_char"] : one["end_char"]], one["kind"]) for one in found] == [("2021 Cup", "link")]
+    assert [(text[one["start_char"] : one["end_char"]], one["kind"]) for one in found] == [("2021 Cup", "entity")]
     # As long as one another: the first.
     assert [(one["start_char"], one["end_char"]) for one in spans_of("abcdef", [(2, 5), (0, 3)], [])] == [(0, 3)]
 
