@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from tempkb.core.pictures import figure
-from tempkb.core.statistics import Calibration, calibration
+from tempkb.core.statistics import Calibration, calibration, forced_choice
 from tempkb.models.generations.tables import GENERATIONS
-from tempkb.results.answering import calibrated
 from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.results.judging import RUNNING_ON
 from tempkb.results.reading import read_answers
@@ -34,7 +33,9 @@ def rows(store: Store) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for answers in read_answers(store, KnowledgeRequest()):
         for choices, some in (("changes before", answers.is_before), ("changes after", answers.is_after)):
-            found += _rows((answers.release, answers.model, answers.scorer, choices), calibrated(answers, some))
+            if some.any():
+                chosen = calibration(*forced_choice(answers.new[some], answers.old[some]), answers.clusters[some])
+                found += _rows((answers.release, answers.model, answers.scorer, choices), chosen)
     return sorted([*found, *_of_answers(store)], key=_place)
 
 
@@ -65,10 +66,8 @@ def _of_answers(store: Store) -> Iterator[dict[str, Any]]:
         yield from _rows((one["release"], one["model"], one["decoder"], "answers"), found)
 
 
-def _rows(of: tuple[str, ...], found: Calibration | None) -> Iterator[dict[str, Any]]:
+def _rows(of: tuple[str, ...], found: Calibration) -> Iterator[dict[str, Any]]:
     """A row for each bin, and one for the calibration error of all."""
-    if found is None:
-        return
     about = dict(zip(("release", "model", "way", "choices"), of, strict=True))
     for number, one in enumerate(found.bins, 1):
         right = one.right

@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.linkable.declaration import OWN_POOL
 from tempkb.commands.screens.console import print_next, print_sheet, say, show, write_file, write_picture
 from tempkb.core.errors import SettingsError
 from tempkb.platform.api import open_store
@@ -63,6 +64,7 @@ def print_item(
     name: str,
     releases: Sequence[str],
     models: Sequence[str],
+    pool: str,
     csv_file: Path | None,
     latex_file: Path | None,
     picture: Path | None,
@@ -79,9 +81,9 @@ def print_item(
         whys = {"drawing": "a drawing without data", "text": here, "elsewhere": item.differs}
         why = whys.get(item.kind) or f"it lacks {lacks[0]}"
         raise SettingsError(f"{title}: {item.shows}: {why}; all items: tempkb paper {paper}")
-    rows = rows_of(store, item, releases, models)
+    rows = rows_of(store, item, releases, models, pool)
     if not rows:
-        raise _nothing(store, one, item, title, [*releases, *models])
+        raise _nothing(store, one, item, title, [*releases, *models, *(() if pool == OWN_POOL else (pool,))])
     shown = [(listing, own) for listing, own in listings(one, name, rows)]
     for listing, own in shown:
         show(listing, own)
@@ -97,9 +99,10 @@ def print_item(
 
 def _nothing(store: Store, paper: Paper, item: Item, title: str, asked: Sequence[str]) -> SettingsError:
     """The error of an item without rows."""
-    there = rows_of(store, item) if asked else []
+    there = rows_of(store, item, pool="") if asked else []
     if there:
-        names = (", ".join(dict.fromkeys(str(row[one]) for row in there if one in row)) for one in ("release", "model"))
+        columns = ("release", "model", "linker", "pool")
+        names = (", ".join(dict.fromkeys(str(row[one]) for row in there if one in row)) for one in columns)
         return SettingsError(f"{title}: found nothing of {', '.join(asked)}; there: {'; '.join(filter(None, names))}")
     lacks = "; ".join(lacking(store, paper, item)) or ", ".join(unbuilt(store, item))
     return SettingsError(f"{title}: this home has nothing of it{f'; it lacks {lacks}' if lacks else ''}")

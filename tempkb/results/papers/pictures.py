@@ -70,7 +70,7 @@ def _lines(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> 
         xs, ys = [x for x, _ in points], [row[drawing.y] for _, row in points]
         (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1.2, label=name)
         for x, row in points:
-            _interval(axis, x, row, line.get_color())
+            _interval(axis, x, row, line.get_color(), drawing.within)
     label_dates(axis, list(map(str, places)))
 
 
@@ -80,13 +80,13 @@ def _bars(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> N
         xs = [places[row[drawing.x]] + (at + 0.5) * width - 0.4 for row in rows]
         axis.bar(xs, [row[drawing.y] for row in rows], width, label=name)
         for x, row in zip(xs, rows, strict=True):
-            _interval(axis, x, row, "#3b4450")
+            _interval(axis, x, row, "#3b4450", drawing.within)
     label_dates(axis, list(map(str, places)))
 
 
-def _interval(axis: Any, x: float, row: Row, colour: str) -> None:
+def _interval(axis: Any, x: float, row: Row, colour: str, within: tuple[float, float]) -> None:
     if row.get("low") is not None and row.get("high") is not None:
-        axis.plot([x, x], [row["low"], row["high"]], color=colour, linewidth=1, alpha=0.6)
+        axis.plot([x, x], np.clip([row["low"], row["high"]], *within), color=colour, linewidth=1, alpha=0.6)
 
 
 def _violins(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> None:
