@@ -1,10 +1,14 @@
 """Reliability by hand: answers of which half are right, with a confidence of a fifth; and its picture."""
 
 import math
+from datetime import date
 
+import numpy as np
 import pytest
 from scipy.stats import t
 
+from tempkb.results import reliability
+from tempkb.results.answering import Answers
 from tempkb.results.reliability import ERROR, reliability_figure, rows
 from tempkb.store.memory import in_memory
 from tempkb_tests.results.worlds import T5, World, clustered
@@ -56,6 +60,20 @@ def test_answers_have_the_share_of_right_ones_beside_their_confidence():
     assert {(row["model"], row["way"], row["choices"]) for row in (one, error)} == {
         ("m", "seq2seq.greedy-1.f32", "answers")
     }
+
+
+def test_changes_count_for_confidence_before_or_after_what_the_model_knows(monkeypatch):
+    """Always sure of the new object by one nat: the mean squared error is (1 - 1/(1 + 1/e))^2."""
+    n = 12
+    changes = Answers(
+        *("r", "m", "causal.span_end-1.f32", None, None, [date(2021, 1, 1)] * n),
+        *(np.arange(n, dtype=np.uint64), np.arange(n, dtype=np.uint64), ["P54"] * n),
+        *(np.full(n, np.nan), np.zeros(n), np.full(n, -1.0), np.full(n, -2.0), np.ones(n, bool), np.zeros(n, bool)),
+    )
+    monkeypatch.setattr(reliability, "read_answers", lambda *_: [changes])
+    *_, error = found = rows(Asked())
+    assert {row["choices"] for row in found} == {"changes before"}
+    assert error["brier"] == pytest.approx((1 - 1 / (1 + math.exp(-1))) ** 2)
 
 
 def test_a_store_without_answers_and_scores_has_no_rows():

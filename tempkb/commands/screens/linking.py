@@ -50,8 +50,8 @@ def print_linking(releases: Sequence[str], pool: str, k: int, csv_file: Path | N
     for listing, rows in listings(paper, name, rows_of(store, paper.items[name], releases, pool=pool)):
         show(listing, rows)
     figures, limits = FIGURES.filled(**words), LIMITS.filled(**words)
-    if rows := figures.rows(store):
-        show(figures, rows)
+    if found := figures.rows(store):
+        show(figures, found)
     for row in limits.rows(store):
         say(row["line"])
     effects = store.read(LINKING_EFFECTS.name).to_pylist() if pool == OWN_POOL else []
