@@ -1,17 +1,15 @@
-"""How often choices and answers are right that a model gives with some confidence: rows and picture of reliability.
+"""How often choices and answers are right that a model gives with some confidence.
 
 The confidence in an answer is the probability that the model gave all of its tokens; of a masked model a
 pseudo-probability, which depends on the number of masks. An answer that runs on behind the name (of causal.greedy) has
 no probability of its own, and served models may tell none: they have no rows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from tempkb.core.pictures import figure
 from tempkb.core.statistics import Calibration, calibration, forced_choice
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.results.judged_tables import JUDGED_ANSWERS
@@ -86,30 +84,3 @@ def _rows(of: tuple[str, ...], found: Calibration) -> Iterator[dict[str, Any]]:
     figures = {"value": found.error, "n_items": found.brier.n_items, "n_clusters": found.brier.n_clusters}
     unknown = dict.fromkeys(("confidence", "low", "high", "minus_confidence"))
     yield {**about, "bin": ERROR, **unknown, **figures, "brier": found.brier.value}
-
-
-@contextmanager
-def reliability_figure(_store: Store, rows: Sequence[Row]) -> Iterator[Any]:
-    """Give a figure of the share of right choices by confidence: a panel for each release and kind of choices."""
-    panels: dict[str, dict[str, list[Row]]] = {}
-    for row in rows:
-        if row["confidence"] is not None:
-            series = panels.setdefault(f"{row['release']}, {row['choices']}", {})
-            series.setdefault(f"{row['model']} {row['way']}", []).append(row)
-    n = max(1, len(panels))
-    with figure(n, 1, width=1 + 4.2 * n, height=4.6) as (canvas, axes):
-        for axis, (title, series) in zip([axes] if n == 1 else axes, sorted(panels.items()), strict=False):
-            axis.plot([0, 1], [0, 1], color="#c8ced6", linewidth=1, zorder=0)
-            for name, bins in sorted(series.items()):
-                xs, ys = [one["confidence"] for one in bins], [one["value"] for one in bins]
-                (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1, label=name)
-                for x, one in zip(xs, bins, strict=True):
-                    if one["low"] is not None:
-                        axis.plot([x, x], [one["low"], one["high"]], color=line.get_color(), linewidth=1, alpha=0.5)
-            axis.set_title(title, fontsize=8)
-            axis.set_xlabel("mean confidence of the bin", fontsize=8)
-            axis.set_ylabel("share of right choices", fontsize=8)
-            axis.tick_params(labelsize=7)
-            axis.legend(fontsize=6, frameon=False)
-            axis.spines[["top", "right"]].set_visible(False)
-        yield canvas

@@ -6,7 +6,7 @@ from tempkb.core.pictures import as_markdown
 from tempkb.engine.tasks import Picture, Rows, Shown, Shows
 from tempkb.results.judged_tables import JUDGED_CHANGES
 from tempkb.results.knowing import known_of
-from tempkb.results.papers.items import Drawing, listings, papers, rows_of
+from tempkb.results.papers.items import listings, papers, rows_of
 from tempkb.results.papers.pictures import drawn
 from tempkb.results.plots import delays_figure, levels_figure, names_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window, read_questions
@@ -41,7 +41,7 @@ def _of_papers(store: Store, table: str) -> dict[str, Shown]:
         label = f"{paper.name} {name}"
         for at, (listing, own) in enumerate(listings(paper, name, rows), 1):
             shown[f"{label} ({at})"] = _as_texts(listing.sheet(own))
-        if isinstance(item.picture, Drawing):
+        if item.picture:
             with drawn(item.picture, rows, item.shows) as figure:
                 shown[f"{label}, picture"] = Picture(as_markdown(figure, item.shows))
     return shown

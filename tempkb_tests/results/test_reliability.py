@@ -9,7 +9,9 @@ from scipy.stats import t
 
 from tempkb.results import reliability
 from tempkb.results.answering import Answers
-from tempkb.results.reliability import ERROR, reliability_figure, rows
+from tempkb.results.papers.items import papers
+from tempkb.results.papers.pictures import drawn
+from tempkb.results.reliability import ERROR, rows
 from tempkb.store.memory import in_memory
 from tempkb_tests.results.worlds import T5, World, clustered
 
@@ -81,7 +83,7 @@ def test_a_store_without_answers_and_scores_has_no_rows():
 
 
 def test_the_picture_has_a_panel_for_each_kind_of_choices_with_a_line_for_each_model():
-    drawn = [
+    bins = [
         {
             "release": "r",
             "choices": choices,
@@ -97,7 +99,7 @@ def test_the_picture_has_a_panel_for_each_kind_of_choices_with_a_line_for_each_m
         for model in ("early", "late")
         for one, confidence in (("1", 0.6), ("2", 0.8), (ERROR, None))
     ]
-    with reliability_figure(None, drawn) as figure:
-        assert [axis.get_title() for axis in figure.axes] == ["r, changes after", "r, changes before"]
-        lines = [line for line in figure.axes[0].lines if line.get_label() in (f"early {T5}", f"late {T5}")]
+    with drawn(papers()["templama"].items["calibration"].picture, bins, "calibration") as figure:
+        assert [axis.get_title() for axis in figure.axes] == ["r, changes before", "r, changes after"]
+        lines = [line for line in figure.axes[0].lines if line.get_label() in (f"early, {T5}", f"late, {T5}")]
         assert [list(line.get_xdata()) for line in lines] == [[0.6, 0.8], [0.6, 0.8]]

@@ -1,7 +1,6 @@
 """The screens of `tempkb paper`: the tables and figures of the papers, and one of them as this home has it."""
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +8,7 @@ from tempkb.benchmarks.linkable.declaration import OWN_POOL
 from tempkb.commands.screens.console import print_next, print_sheet, say, show, write_file, write_picture
 from tempkb.core.errors import SettingsError
 from tempkb.platform.api import open_store
-from tempkb.results.papers.items import (
-    Drawing,
-    Item,
-    Paper,
-    find,
-    in_words,
-    lacking,
-    listings,
-    papers,
-    rows_of,
-    unbuilt,
-)
+from tempkb.results.papers.items import Item, Paper, find, in_words, lacking, listings, papers, rows_of, unbuilt
 from tempkb.store.listings import Sheet, as_csv, as_latex
 from tempkb.store.store import Store
 
@@ -84,7 +72,7 @@ def print_item(
     rows = rows_of(store, item, releases, models, pool)
     if not rows:
         raise _nothing(store, one, item, title, [*releases, *models, *(() if pool == OWN_POOL else (pool,))])
-    shown = [(listing, own) for listing, own in listings(one, name, rows)]
+    shown = [*listings(one, name, rows)]
     for listing, own in shown:
         show(listing, own)
     for line in _remarks(store, one, item, rows):
@@ -94,7 +82,7 @@ def print_item(
     if latex_file:
         write_file(latex_file, "\n".join(as_latex(listing.sheet(own)) for listing, own in shown))
     if picture:
-        _write_picture(store, item, rows, f"{title}: {item.shows}", picture)
+        _write_picture(item, rows, f"{title}: {item.shows}", picture)
 
 
 def _nothing(store: Store, paper: Paper, item: Item, title: str, asked: Sequence[str]) -> SettingsError:
@@ -119,15 +107,10 @@ def _remarks(store: Store, paper: Paper, item: Item, rows: Sequence[dict[str, An
         yield "--csv writes all figures, with their 95 % intervals and numbers of items and clusters."
 
 
-def _write_picture(store: Store, item: Item, rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
+def _write_picture(item: Item, rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
     if item.picture is None:
         raise SettingsError("--picture: this item is a table alone; leave it out")
-    if isinstance(item.picture, Drawing):
-        from tempkb.results.papers.pictures import drawn
+    from tempkb.results.papers.pictures import drawn
 
-        with drawn(item.picture, rows, title) as figure:
-            write_picture(path, figure)
-        return
-    module, _, function = item.picture.partition(":")
-    with getattr(import_module(module), function)(store, rows) as figure:
+    with drawn(item.picture, rows, title) as figure:
         write_picture(path, figure)

@@ -60,7 +60,7 @@ class Drawing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         within: what is possible, beyond which no interval is drawn.
     """
 
-    kind: Literal["lines", "bars", "violin"]
+    kind: Literal["lines", "diagonal", "bars", "violin"]
     x: str
     y: str = "value"
     series: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         shade: column of a difference that colours a value.
         by: columns, beside release, each of whose values has a table of its own.
         lacks: names of what may be lacking.
-        picture: how the rows are drawn, or a function of a store and rows that gives a figure.
+        picture: how the rows are drawn.
         differs: how ours differs from what is printed, and why.
         imported: whether imported scores alone suffice.
         see: the page or file that answers an item of the kind text.
@@ -105,7 +105,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shade: str = ""
     by: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
-    picture: Drawing | str | None = None
+    picture: Drawing | None = None
     differs: str = ""
     imported: bool = False
     see: str = ""

@@ -1,4 +1,4 @@
-"""Draws the rows of an item: lines, bars or violins, with a panel for each release and value of others."""
+"""Draws the rows of an item: lines, lines beside the diagonal, bars or violins; panels are of releases and others."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,6 +74,17 @@ def _lines(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> 
     label_dates(axis, list(map(str, places)))
 
 
+def _diagonal(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> None:
+    """Shares by what they would be; rows without that are left out."""
+    axis.plot([0, 1], [0, 1], color="#c8ced6", linewidth=1, zorder=0)
+    for name, rows in series.items():
+        own = [row for row in rows if row[drawing.x] is not None]
+        xs, ys = ([row[column] for row in own] for column in (drawing.x, drawing.y))
+        (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1.2, label=name)
+        for row in own:
+            _interval(axis, row[drawing.x], row, line.get_color(), drawing.within)
+
+
 def _bars(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> None:
     places, width = _places(drawing, series), 0.8 / max(1, len(series))
     for at, (name, rows) in enumerate(series.items()):
@@ -109,4 +120,4 @@ def _violins(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -
     label_dates(axis, list(map(str, places)))
 
 
-_DRAW = {"lines": _lines, "bars": _bars, "violin": _violins}
+_DRAW = {"lines": _lines, "diagonal": _diagonal, "bars": _bars, "violin": _violins}
