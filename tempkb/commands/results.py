@@ -1,6 +1,7 @@
 """The commands `tempkb knows`, `answers`, `linking` and `results`. All else is imported when they run."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ FILE = _File(dir_okay=False, path_type=Path)
     "--answers",
     "with_answers",
     is_flag=True,
-    help="Also say what the answers over all windows tell: until when a model knows, and how sure it rightly is.",
+    help="Also say what the answers over all windows tell: how often the new object is preferred, and until when.",
 )
 @click.option(
     "--by-popularity",
@@ -142,6 +143,26 @@ def _given_beside(*expected: str) -> list[str]:
     ]
 
 
+def _pool(_context: click.Context, _option: click.Parameter, text: str) -> str:
+    """The name of a pool as tables have it."""
+    from tempkb.benchmarks.linkable.declaration import pool_name
+
+    with suppress(ValueError):  # a day is its own name
+        return pool_name(text)
+    return text
+
+
+_of_pool = click.option(
+    "--pool",
+    default="own",
+    show_default=True,
+    metavar="NAME",
+    callback=_pool,
+    help="Of linkers, among which candidates: own (of the mentions' snapshot), the day of another snapshot, fixed or "
+    "fixed-N.",
+)
+
+
 @click.command()
 @options(KnowledgeRequest, "releases")
 @click.option(
@@ -152,52 +173,39 @@ def _given_beside(*expected: str) -> list[str]:
     metavar="N",
     help="A mention is linked if its entity is among so many candidates: 1, 2, 4, 8, 16, 32 or 64.",
 )
-@click.option(
-    "--pool",
-    default="own",
-    show_default=True,
-    metavar="NAME",
-    help="Among which candidates: own (of the mentions' snapshot), the day of another snapshot, fixed or fixed-N.",
-)
+@_of_pool
 @click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all figures, of all k, to a CSV file.")
-@click.option("--latex", "latex_file", type=FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
-@click.option("--picture", type=FILE, metavar="FILE", help="Draw the paper's figures to a PNG file.")
-def linking(
-    releases: tuple[str, ...],
-    k: int,
-    pool: str,
-    csv_file: Path | None,
-    latex_file: Path | None,
-    picture: Path | None,
-) -> None:
+def linking(releases: tuple[str, ...], k: int, pool: str, csv_file: Path | None) -> None:
     """Say how well linkers of different snapshots link mentions of different snapshots.
 
-    The tables and figures of TempEL's paper, from scores that are stored: accuracy by the
-    snapshot of training and of test for continual and new entities, its change over time,
-    and what training on the snapshot of the test is worth. tempkb docs linking explains every
-    figure.
+    Accuracy by the snapshot of training and of test for continual and new entities, its change
+    over time, and what training on the snapshot of the test is worth, with verdicts. It was
+    computed by tempkb results. tempkb paper tempel writes the paper's tables and draws its
+    figures. tempkb docs linking explains every figure.
 
     \b
     Examples:
       tempkb linking
-      tempkb linking --release demo --k 1 --picture linking.png
-      tempkb linking --pool fixed-50000 --csv linking.csv --latex linking.tex
+      tempkb linking --release demo --k 1
+      tempkb linking --pool fixed-50000 --csv linking.csv
     """
     from tempkb.commands.screens.linking import print_linking
 
-    print_linking(releases, pool, k, csv_file, latex_file, picture)
+    print_linking(releases, pool, k, csv_file)
 
 
 @click.command()
 @click.argument("paper", default="")
 @click.argument("item", default="")
 @options(KnowledgeRequest, "releases", "models")
+@_of_pool
 @click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all figures, with intervals, to a CSV file.")
 @click.option("--latex", "latex_file", type=FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
 @click.option("--picture", type=FILE, metavar="FILE", help="Draw it to a PNG file.")
 def paper(
     paper: str,
     item: str,
+    pool: str,
     csv_file: Path | None,
     latex_file: Path | None,
     picture: Path | None,
@@ -215,11 +223,12 @@ def paper(
       tempkb paper ecbd
       tempkb paper ecbd table-5 --csv table-5.csv --latex table-5.tex
       tempkb paper tempel figure-5 --release demo --picture figure-5.png
+      tempkb paper tempel table-2 --pool fixed
     """
     from tempkb.commands.screens.papers import print_item, print_items
 
     if item:
-        print_item(paper, item, asked["releases"], asked["models"], csv_file, latex_file, picture)
+        print_item(paper, item, asked["releases"], asked["models"], pool, csv_file, latex_file, picture)
         return
     if odd := _given_beside("paper", "item"):
         raise click.UsageError(f"{', '.join(odd)}: name an item, such as tempkb paper {paper or 'ecbd'} table-5")

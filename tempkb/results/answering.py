@@ -1,4 +1,4 @@
-"""What was asked of models, what they gave, and what that says: until when they know, how sure they rightly are."""
+"""What was asked of models, what they gave, and what that says: until when they know."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,11 +9,8 @@ import numpy as np
 
 from tempkb.benchmarks.reading import Aggregate
 from tempkb.core.statistics import (
-    Calibration,
     Estimate,
     KnowledgeDate,
-    calibration,
-    forced_choice,
     knowledge_date,
     leave_one_out,
     proportion,
@@ -163,8 +160,6 @@ class Answering:
         two_ways: the same, clustered by subject and by new object; each end is the less certain one.
         without_one: lowest and highest such share if one relation is left out; None with a single relation.
         known_until: where the preference for new objects falls to half of what it was.
-        before: how well the model's confidence fits changes that it may know; None without such a change.
-        after: the same for changes after its knowledge.
     """
 
     answers: Answers
@@ -172,8 +167,6 @@ class Answering:
     two_ways: Estimate | None
     without_one: tuple[float, float] | None
     known_until: KnowledgeDate | None
-    before: Calibration | None
-    after: Calibration | None
 
     @property
     def until_in_words(self) -> str:
@@ -195,16 +188,7 @@ def answering_of(answers: Answers) -> Answering:
         until = knowledge_date(
             starts, answers.prefers[known], answers.control[known], answers.clusters[known], seed=_SEED
         )
-    level, two_ways, without_one = _levels(answers)
-    return Answering(
-        answers,
-        level,
-        two_ways,
-        without_one,
-        until,
-        calibrated(answers, answers.is_before),
-        calibrated(answers, answers.is_after),
-    )
+    return Answering(answers, *_levels(answers), until)
 
 
 def _levels(answers: Answers) -> tuple[Estimate | None, Estimate | None, tuple[float, float] | None]:
@@ -217,14 +201,3 @@ def _levels(answers: Answers) -> tuple[Estimate | None, Estimate | None, tuple[f
     left = [one.value for one in leave_one_out(values, clusters, relations, proportion).values()]
     without_one = (min(left), max(left)) if left else None
     return proportion(values, clusters), two_way_proportion(values, clusters, answers.objects[known]), without_one
-
-
-def calibrated(answers: Answers, some: Flags) -> Calibration | None:
-    """Return how well the confidence in the preferred object fits the share of changes in which it is the new one.
-
-    Args:
-        some: the changes that count; None is returned without one.
-    """
-    if not some.any():
-        return None
-    return calibration(*forced_choice(answers.new[some], answers.old[some]), answers.clusters[some])

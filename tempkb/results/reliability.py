@@ -1,20 +1,17 @@
-"""How often choices and answers are right that a model gives with some confidence: rows and picture of reliability.
+"""How often choices and answers are right that a model gives with some confidence.
 
 The confidence in an answer is the probability that the model gave all of its tokens; of a masked model a
 pseudo-probability, which depends on the number of masks. An answer that runs on behind the name (of causal.greedy) has
 no probability of its own, and served models may tell none: they have no rows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from tempkb.core.pictures import figure
-from tempkb.core.statistics import Calibration, calibration
+from tempkb.core.statistics import Calibration, calibration, forced_choice
 from tempkb.models.generations.tables import GENERATIONS
-from tempkb.results.answering import calibrated
 from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.results.judging import RUNNING_ON
 from tempkb.results.reading import read_answers
@@ -34,7 +31,9 @@ def rows(store: Store) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for answers in read_answers(store, KnowledgeRequest()):
         for choices, some in (("changes before", answers.is_before), ("changes after", answers.is_after)):
-            found += _rows((answers.release, answers.model, answers.scorer, choices), calibrated(answers, some))
+            if some.any():
+                chosen = calibration(*forced_choice(answers.new[some], answers.old[some]), answers.clusters[some])
+                found += _rows((answers.release, answers.model, answers.scorer, choices), chosen)
     return sorted([*found, *_of_answers(store)], key=_place)
 
 
@@ -65,10 +64,8 @@ def _of_answers(store: Store) -> Iterator[dict[str, Any]]:
         yield from _rows((one["release"], one["model"], one["decoder"], "answers"), found)
 
 
-def _rows(of: tuple[str, ...], found: Calibration | None) -> Iterator[dict[str, Any]]:
+def _rows(of: tuple[str, ...], found: Calibration) -> Iterator[dict[str, Any]]:
     """A row for each bin, and one for the calibration error of all."""
-    if found is None:
-        return
     about = dict(zip(("release", "model", "way", "choices"), of, strict=True))
     for number, one in enumerate(found.bins, 1):
         right = one.right
@@ -87,30 +84,3 @@ def _rows(of: tuple[str, ...], found: Calibration | None) -> Iterator[dict[str, 
     figures = {"value": found.error, "n_items": found.brier.n_items, "n_clusters": found.brier.n_clusters}
     unknown = dict.fromkeys(("confidence", "low", "high", "minus_confidence"))
     yield {**about, "bin": ERROR, **unknown, **figures, "brier": found.brier.value}
-
-
-@contextmanager
-def reliability_figure(_store: Store, rows: Sequence[Row]) -> Iterator[Any]:
-    """Give a figure of the share of right choices by confidence: a panel for each release and kind of choices."""
-    panels: dict[str, dict[str, list[Row]]] = {}
-    for row in rows:
-        if row["confidence"] is not None:
-            series = panels.setdefault(f"{row['release']}, {row['choices']}", {})
-            series.setdefault(f"{row['model']} {row['way']}", []).append(row)
-    n = max(1, len(panels))
-    with figure(n, 1, width=1 + 4.2 * n, height=4.6) as (canvas, axes):
-        for axis, (title, series) in zip([axes] if n == 1 else axes, sorted(panels.items()), strict=False):
-            axis.plot([0, 1], [0, 1], color="#c8ced6", linewidth=1, zorder=0)
-            for name, bins in sorted(series.items()):
-                xs, ys = [one["confidence"] for one in bins], [one["value"] for one in bins]
-                (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1, label=name)
-                for x, one in zip(xs, bins, strict=True):
-                    if one["low"] is not None:
-                        axis.plot([x, x], [one["low"], one["high"]], color=line.get_color(), linewidth=1, alpha=0.5)
-            axis.set_title(title, fontsize=8)
-            axis.set_xlabel("mean confidence of the bin", fontsize=8)
-            axis.set_ylabel("share of right choices", fontsize=8)
-            axis.tick_params(labelsize=7)
-            axis.legend(fontsize=6, frameon=False)
-            axis.spines[["top", "right"]].set_visible(False)
-        yield canvas

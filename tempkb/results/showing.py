@@ -6,13 +6,13 @@ from tempkb.core.pictures import as_markdown
 from tempkb.engine.tasks import Picture, Rows, Shown, Shows
 from tempkb.results.judged_tables import JUDGED_CHANGES
 from tempkb.results.knowing import known_of
-from tempkb.results.papers.items import Drawing, listings, papers, rows_of
+from tempkb.results.papers.items import listings, papers, rows_of
 from tempkb.results.papers.pictures import drawn
-from tempkb.results.plots import delays_figure, levels_figure, names_figure, windows_figure
+from tempkb.results.plots import delays_figure, levels_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window, read_questions
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import FACT_DELAYS, KNOWLEDGE, LINKING_EFFECTS
-from tempkb.results.tabling import listings_of, read_names, sample_by_kind
+from tempkb.results.tabling import listings_of, sample_by_kind
 from tempkb.store.listings import Marked, Sheet
 from tempkb.store.store import Store
 
@@ -41,7 +41,7 @@ def _of_papers(store: Store, table: str) -> dict[str, Shown]:
         label = f"{paper.name} {name}"
         for at, (listing, own) in enumerate(listings(paper, name, rows), 1):
             shown[f"{label} ({at})"] = _as_texts(listing.sheet(own))
-        if isinstance(item.picture, Drawing):
+        if item.picture:
             with drawn(item.picture, rows, item.shows) as figure:
                 shown[f"{label}, picture"] = Picture(as_markdown(figure, item.shows))
     return shown
@@ -74,9 +74,6 @@ def delays(store: Store, _owner: str | None) -> Shows:
 
 
 def judged(store: Store, _owner: str | None) -> Shows:
-    """Return some answers of each kind, and whom models name."""
+    """Return some answers of each kind, and the papers' figures of them."""
     shown: dict[str, Shown] = {f"sample/{kind}": Rows(rows, cell=120) for kind, rows in sample_by_kind(store).items()}
-    if names := read_names(store):
-        with names_figure(names) as figure:
-            shown["whom they name, by window"] = Picture(as_markdown(figure, "whom models name by window"))
     return {JUDGED_CHANGES.name: shown | _of_papers(store, JUDGED_CHANGES.name)}

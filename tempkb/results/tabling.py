@@ -16,7 +16,7 @@ from tempkb.results.knowing import Known, by_question, known_of
 from tempkb.results.reading import read_windows
 from tempkb.results.tables import KNOWLEDGE
 from tempkb.store.listings import Listing, as_csv, as_latex, estimate
-from tempkb.store.quoting import identifier, literal
+from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
@@ -132,25 +132,6 @@ ITEMS = Listing(
     """,
     needs=(JUDGED_ANSWERS.name,),
 )
-
-
-def read_names(store: Store, *conditions: str) -> list[dict[str, Any]]:
-    """Return the numbers of changes by whom models name, a row for each release, model, decoder and window.
-
-    Args:
-        store: of the home.
-        conditions: SQL that chooses among the rows of `judged_changes`.
-    """
-    counts = ", ".join(f"count(*) FILTER (names = {literal(name)}) AS {identifier(name)}" for name in NAMES)
-    return store.ask(
-        f"""
-        SELECT release, model, decoder, change_from AS window_start, {counts},
-               count(DISTINCT subject_id) AS n_subjects
-        FROM {JUDGED_CHANGES.name} WHERE {" AND ".join(["names IS NOT NULL", *conditions])}
-        GROUP BY release, model, decoder, change_from ORDER BY ALL
-        """,
-        JUDGED_CHANGES.name,
-    )
 
 
 def sample_by_kind(store: Store) -> dict[str, pa.Table]:

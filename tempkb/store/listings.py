@@ -12,14 +12,14 @@ from tempkb.store.store import Store
 
 Form = str | int | Callable[[Any], object]
 """What a cell shows of a row: the column of that name or place, or what a function returns."""
-BETTER, WORSE, OWN = "better", "worse", "own"
+BETTER, WORSE = "better", "worse"
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # how texts begin that spreadsheets compute, also in the forms of East Asia
 _LATEX = {"\\": r"\textbackslash ", "~": r"\textasciitilde ", "^": r"\textasciicircum "}
 _LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 
 class Marked(NamedTuple):
-    """A number as text, with how it differs from another one (`BETTER`, `WORSE`, `OWN` or not at all), and how much."""
+    """A number as text, with how it differs from another one (`BETTER`, `WORSE` or not at all), and how much."""
 
     text: str
     mark: str = ""

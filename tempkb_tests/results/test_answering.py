@@ -54,9 +54,6 @@ def test_the_range_over_relations_is_that_without_each_of_them():
     assert answering_of(answers([1, 0] * 10)).without_one is None
 
 
-def test_changes_without_a_score_of_what_the_subject_adds_count_for_no_level_but_for_confidence():
+def test_changes_without_a_score_of_what_the_subject_adds_count_for_no_level():
     found = answering_of(answers([np.nan] * 12))
     assert (found.level, found.two_ways, found.known_until, found.until_in_words) == (None, None, None, "cannot tell")
-    # Always sure of the new object by one nat: the mean squared error is (1 - 1/(1 + 1/e))^2.
-    assert found.before.brier.value == pytest.approx((1 - 1 / (1 + np.exp(-1))) ** 2)
-    assert found.after is None

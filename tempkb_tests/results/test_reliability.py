@@ -1,11 +1,17 @@
 """Reliability by hand: answers of which half are right, with a confidence of a fifth; and its picture."""
 
 import math
+from datetime import date
 
+import numpy as np
 import pytest
 from scipy.stats import t
 
-from tempkb.results.reliability import ERROR, reliability_figure, rows
+from tempkb.results import reliability
+from tempkb.results.answering import Answers
+from tempkb.results.papers.items import papers
+from tempkb.results.papers.pictures import drawn
+from tempkb.results.reliability import ERROR, rows
 from tempkb.store.memory import in_memory
 from tempkb_tests.results.worlds import T5, World, clustered
 
@@ -58,12 +64,26 @@ def test_answers_have_the_share_of_right_ones_beside_their_confidence():
     }
 
 
+def test_changes_count_for_confidence_before_or_after_what_the_model_knows(monkeypatch):
+    """Always sure of the new object by one nat: the mean squared error is (1 - 1/(1 + 1/e))^2."""
+    n = 12
+    changes = Answers(
+        *("r", "m", "causal.span_end-1.f32", None, None, [date(2021, 1, 1)] * n),
+        *(np.arange(n, dtype=np.uint64), np.arange(n, dtype=np.uint64), ["P54"] * n),
+        *(np.full(n, np.nan), np.zeros(n), np.full(n, -1.0), np.full(n, -2.0), np.ones(n, bool), np.zeros(n, bool)),
+    )
+    monkeypatch.setattr(reliability, "read_answers", lambda *_: [changes])
+    *_, error = found = rows(Asked())
+    assert {row["choices"] for row in found} == {"changes before"}
+    assert error["brier"] == pytest.approx((1 - 1 / (1 + math.exp(-1))) ** 2)
+
+
 def test_a_store_without_answers_and_scores_has_no_rows():
     assert rows(Asked()) == []
 
 
 def test_the_picture_has_a_panel_for_each_kind_of_choices_with_a_line_for_each_model():
-    drawn = [
+    bins = [
         {
             "release": "r",
             "choices": choices,
@@ -79,7 +99,7 @@ def test_the_picture_has_a_panel_for_each_kind_of_choices_with_a_line_for_each_m
         for model in ("early", "late")
         for one, confidence in (("1", 0.6), ("2", 0.8), (ERROR, None))
     ]
-    with reliability_figure(None, drawn) as figure:
-        assert [axis.get_title() for axis in figure.axes] == ["r, changes after", "r, changes before"]
-        lines = [line for line in figure.axes[0].lines if line.get_label() in (f"early {T5}", f"late {T5}")]
+    with drawn(papers()["templama"].items["calibration"].picture, bins, "calibration") as figure:
+        assert [axis.get_title() for axis in figure.axes] == ["r, changes before", "r, changes after"]
+        lines = [line for line in figure.axes[0].lines if line.get_label() in (f"early, {T5}", f"late, {T5}")]
         assert [list(line.get_xdata()) for line in lines] == [[0.6, 0.8], [0.6, 0.8]]

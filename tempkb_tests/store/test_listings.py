@@ -8,7 +8,6 @@ import pytest
 
 from tempkb.store.listings import (
     BETTER,
-    OWN,
     WORSE,
     Across,
     Listing,
@@ -83,7 +82,7 @@ def test_words_are_filled_in_wherever_names_stand():
 
 def test_latex_has_signs_as_it_prints_them_numbers_to_the_right_and_cells_with_their_colours():
     lines = [["a_b^1 ~ \\x", 7, Marked("1.0", BETTER, 0.03)], ["50 % & {#$}", 8, Marked("0.0", WORSE, -0.2)]]
-    lines.append([None, 9, Marked("[2.0]", OWN)])
+    lines.append([None, 9, Marked("[2.0]")])
     assert as_latex(Sheet(["who", "n", "5 %"], lines, "links_1")) == (
         "\\begin{table}[t]\n"
         "\\caption{links\\_1}\n"

@@ -20,11 +20,11 @@ from rich.text import Text
 from tempkb.core.errors import SettingsError
 from tempkb.core.pictures import as_png
 from tempkb.core.settings import at_home, home_in_front, in_shell
-from tempkb.store.listings import BETTER, OWN, WORSE, Listing, Marked, Sheet, are_numbers, in_order
+from tempkb.store.listings import BETTER, WORSE, Listing, Marked, Sheet, are_numbers, in_order
 from tempkb.store.quoting import visible
 
 _BOUNDLESS = 1_000_000_000  # width in columns of output to a file or a pipe
-_STYLES = {OWN: "bold", BETTER: "green", WORSE: "red", "": ""}
+_STYLES = {BETTER: "green", WORSE: "red", "": ""}
 FIELDS = Listing(in_order("column", "value"))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.benchmarks.linkable.declaration import OWN_POOL
-from tempkb.commands.screens.console import FIELDS, print_next, print_sheet, say, show, write_file, write_picture
+from tempkb.commands.screens.console import FIELDS, print_next, say, show, write_file
 from tempkb.core.options import Words
 from tempkb.core.wording import in_points, rounded, rounded_p_value
 from tempkb.models.linking.known import known_linkers, require_linker
@@ -15,17 +15,15 @@ from tempkb.models.linking.requests import LinkRequest
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, N_TOP, NIL_THRESHOLDS
 from tempkb.models.linking.training.recipe import PRESETS, other_numbers
 from tempkb.platform.api import open_store
-from tempkb.results.linking_plots import linking_figure
-from tempkb.results.linking_reading import CATEGORIES, Linking, read_linking
+from tempkb.results.linking_reading import EVERY, FIGURES, LIMITS, TABLES, linked
 from tempkb.results.linking_sql import OWN_SETUPS
-from tempkb.results.linking_tabling import limits, linking_csv, linking_latex, sentences, table_of_category
-from tempkb.results.steps import are_due, look
-from tempkb.results.tables import ALL, LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS
+from tempkb.results.papers.items import listings, papers, rows_of
+from tempkb.results.steps import are_due
+from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS
 from tempkb.store.lake import Lake
-from tempkb.store.listings import Listing, estimate, named
+from tempkb.store.listings import Listing, as_csv, estimate, named
 from tempkb.store.memory import asking, declared_rows, view_files
 from tempkb.store.quoting import literals
-from tempkb.store.store import Store
 
 _EFFECTS = Listing(
     named(
@@ -40,62 +38,33 @@ _EFFECTS = Listing(
 )
 
 
-def print_linking(
-    releases: Sequence[str],
-    pool: str,
-    k: int,
-    csv_file: Path | None,
-    latex_file: Path | None,
-    picture: Path | None,
-) -> None:
-    """Print the results of linkers, and write them to the files that are asked for.
+def print_linking(releases: Sequence[str], pool: str, k: int, csv_file: Path | None) -> None:
+    """Print the results of linkers, and write them to the file that is asked for.
 
     Raises:
-        SettingsError: there is no such release, pool or k, or no linker has linked anything.
+        SettingsError: there is no such release, pool or k, or there are no results.
     """
     store = open_store()
-    every = read_linking(store, releases, pool, k)
-    for one in every:
-        _print(store, one)
-    say(
-        "Cells are per cent of test mentions whose entity is among the first k candidates, averaged over seeds; a year "
-        "or month stands for the snapshot of its first day; [brackets]: trained on the snapshot of the test; on a "
-        "terminal green is better and red is worse than there. Intervals are 95 %, clustered by entity, and count "
-        "seeds of training where there are several. tempkb docs linking explains each figure."
-    )
+    words = linked(store, releases, pool, k)
+    paper, name = papers()["tempel"], TABLES[k]
+    for listing, rows in listings(paper, name, rows_of(store, paper.items[name], releases, pool=pool)):
+        show(listing, rows)
+    figures, limits = FIGURES.filled(**words), LIMITS.filled(**words)
+    if found := figures.rows(store):
+        show(figures, found)
+    for row in limits.rows(store):
+        say(row["line"])
+    effects = store.read(LINKING_EFFECTS.name).to_pylist() if pool == OWN_POOL else []
+    if effects := [row for row in effects if row["release"] in (releases or (row["release"],))]:
+        print_effects(effects)
+    say(are_due(store, (LINKING_SUMS.name, LINKING_EFFECTS.name)))
+    if pool != OWN_POOL:
+        say(f"Verdicts ({LINKING_EFFECTS.name}) are of the pool {OWN_POOL} only: tempkb linking")
+    say("tempkb docs linking explains each figure.")
     if csv_file:
-        write_file(csv_file, linking_csv(every))
-    if latex_file:
-        write_file(latex_file, linking_latex(every))
-    if picture:
-        _write_pictures(every, picture)
-
-
-def _print(store: Store, linking: Linking) -> None:
-    for category in CATEGORIES:
-        sheet = table_of_category(linking, category)
-        if sheet.lines:
-            print_sheet(sheet)
-    for line in (*(f"{line}." for line in sentences(linking)), *limits(linking)):
-        say(line)
-    _print_effects(store, linking)
-
-
-def _print_effects(store: Store, linking: Linking) -> None:
-    """Print what `linking_effects` says of the release, if it was computed; it says nothing of other pools."""
-    if not linking.setups:
-        return
-    if linking.pool != OWN_POOL:
-        command = f"tempkb linking --release {linking.release}"
-        say(f"Verdicts ({LINKING_EFFECTS.name}) are of the pool {OWN_POOL} only: {command}")
-        return
-    rows = store.read(LINKING_EFFECTS.name, release=linking.release).to_pylist()
-    if rows:
-        print_effects(rows)
-        if not look(store).is_current(LINKING_EFFECTS.name, ALL):
-            say("These verdicts are of earlier scores or mentions; compute them again: tempkb results")
-    else:
-        say("What these linkers show of time, with verdicts: tempkb results")
+        write_file(csv_file, as_csv(EVERY.filled(**words).rows(store)))
+    of = "" if pool == OWN_POOL else f" --pool {pool}"
+    print_next(f"paper tempel {name}{of} --latex {name}.tex", f"paper tempel figure-5{of} --picture figure-5.png")
 
 
 def print_effects(rows: Sequence[dict[str, Any]]) -> None:
@@ -104,14 +73,6 @@ def print_effects(rows: Sequence[dict[str, Any]]) -> None:
     for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
         contrasts = dict.fromkeys(row["contrast"] for row in rows if row["note"] == note)
         say(f"{', '.join(contrasts)}: {note}")
-
-
-def _write_pictures(every: Sequence[Linking], path: Path) -> None:
-    """Write the figures; of several releases each to a file of its own, with the release's name before the suffix."""
-    for one in every:
-        own = path if len(every) == 1 else path.with_name(f"{path.stem}-{one.release}{path.suffix}")
-        with linking_figure(one) as canvas:
-            write_picture(own, canvas)
 
 
 _LINKERS = Listing(
@@ -191,7 +152,11 @@ def print_scores(names: Sequence[str], words: Words) -> None:
     show(listing, rows)
     say(are_due(store, (LINKING_EFFECTS.name, LINKING_SUMS.name, NIL_RESULTS.name)))
     pool = next(iter(request.pools))
-    print_next("linking" if pool == OWN_POOL else f"linking --pool {pool}", f'sql "FROM {LINKING_SCORES.name} LIMIT 5"')
+    print_next(
+        "results",
+        "linking" if pool == OWN_POOL else f"linking --pool {pool}",
+        f'sql "FROM {LINKING_SCORES.name} LIMIT 5"',
+    )
 
 
 def _recipe_in_words(row: dict[str, Any]) -> str:

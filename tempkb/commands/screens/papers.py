@@ -1,25 +1,14 @@
 """The screens of `tempkb paper`: the tables and figures of the papers, and one of them as this home has it."""
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.linkable.declaration import OWN_POOL
 from tempkb.commands.screens.console import print_next, print_sheet, say, show, write_file, write_picture
 from tempkb.core.errors import SettingsError
 from tempkb.platform.api import open_store
-from tempkb.results.papers.items import (
-    Drawing,
-    Item,
-    Paper,
-    find,
-    in_words,
-    lacking,
-    listings,
-    papers,
-    rows_of,
-    unbuilt,
-)
+from tempkb.results.papers.items import Item, Paper, find, in_words, lacking, listings, papers, rows_of, unbuilt
 from tempkb.store.listings import Sheet, as_csv, as_latex
 from tempkb.store.store import Store
 
@@ -63,6 +52,7 @@ def print_item(
     name: str,
     releases: Sequence[str],
     models: Sequence[str],
+    pool: str,
     csv_file: Path | None,
     latex_file: Path | None,
     picture: Path | None,
@@ -79,10 +69,10 @@ def print_item(
         whys = {"drawing": "a drawing without data", "text": here, "elsewhere": item.differs}
         why = whys.get(item.kind) or f"it lacks {lacks[0]}"
         raise SettingsError(f"{title}: {item.shows}: {why}; all items: tempkb paper {paper}")
-    rows = rows_of(store, item, releases, models)
+    rows = rows_of(store, item, releases, models, pool)
     if not rows:
-        raise _nothing(store, one, item, title, [*releases, *models])
-    shown = [(listing, own) for listing, own in listings(one, name, rows)]
+        raise _nothing(store, one, item, title, [*releases, *models, *(() if pool == OWN_POOL else (pool,))])
+    shown = [*listings(one, name, rows)]
     for listing, own in shown:
         show(listing, own)
     for line in _remarks(store, one, item, rows):
@@ -92,14 +82,15 @@ def print_item(
     if latex_file:
         write_file(latex_file, "\n".join(as_latex(listing.sheet(own)) for listing, own in shown))
     if picture:
-        _write_picture(store, item, rows, f"{title}: {item.shows}", picture)
+        _write_picture(item, rows, f"{title}: {item.shows}", picture)
 
 
 def _nothing(store: Store, paper: Paper, item: Item, title: str, asked: Sequence[str]) -> SettingsError:
     """The error of an item without rows."""
-    there = rows_of(store, item) if asked else []
+    there = rows_of(store, item, pool="") if asked else []
     if there:
-        names = (", ".join(dict.fromkeys(str(row[one]) for row in there if one in row)) for one in ("release", "model"))
+        columns = ("release", "model", "linker", "pool")
+        names = (", ".join(dict.fromkeys(str(row[one]) for row in there if one in row)) for one in columns)
         return SettingsError(f"{title}: found nothing of {', '.join(asked)}; there: {'; '.join(filter(None, names))}")
     lacks = "; ".join(lacking(store, paper, item)) or ", ".join(unbuilt(store, item))
     return SettingsError(f"{title}: this home has nothing of it{f'; it lacks {lacks}' if lacks else ''}")
@@ -116,15 +107,10 @@ def _remarks(store: Store, paper: Paper, item: Item, rows: Sequence[dict[str, An
         yield "--csv writes all figures, with their 95 % intervals and numbers of items and clusters."
 
 
-def _write_picture(store: Store, item: Item, rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
+def _write_picture(item: Item, rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
     if item.picture is None:
         raise SettingsError("--picture: this item is a table alone; leave it out")
-    if isinstance(item.picture, Drawing):
-        from tempkb.results.papers.pictures import drawn
+    from tempkb.results.papers.pictures import drawn
 
-        with drawn(item.picture, rows, title) as figure:
-            write_picture(path, figure)
-        return
-    module, _, function = item.picture.partition(":")
-    with getattr(import_module(module), function)(store, rows) as figure:
+    with drawn(item.picture, rows, title) as figure:
         write_picture(path, figure)

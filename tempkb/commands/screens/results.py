@@ -12,7 +12,7 @@ from tempkb.commands.screens.linking import print_effects
 from tempkb.commands.screens.remarks import remarks
 from tempkb.core.errors import SettingsError
 from tempkb.core.statistics import Estimate
-from tempkb.core.wording import counted, percent, rounded
+from tempkb.core.wording import counted, percent
 from tempkb.engine.progress import Meter, on_terminal
 from tempkb.models.known import known_models, until_in_words
 from tempkb.platform.api import open_store
@@ -51,16 +51,10 @@ _DATES = Listing(
     | {
         "knows until": lambda row: until_in_words(row[2].answers.certainly, row[2].answers.possibly),
         "by its answers": lambda row: row[2].until_in_words,
-        "error before": lambda row: rounded(row[2].before and row[2].before.error, 2),
-        "Brier before": lambda row: rounded(row[2].before and row[2].before.brier.value, 2),
-        "error after": lambda row: rounded(row[2].after and row[2].after.error, 2),
-        "Brier after": lambda row: rounded(row[2].after and row[2].after.brier.value, 2),
     },
-    "all windows: until when a model knows, and how sure it rightly is",
+    "all windows: until when a model knows",
     "by its answers: where the share of preferred new objects, minus that of controls, may have fallen halfway (first "
-    "days of windows that a test at 5 % does not reject); error: by how much the model's confidence in the object that "
-    "it prefers differs from the share of changes in which that is the new one (0 to 1), for changes before and after "
-    "its knowledge ends; Brier: mean squared error of that confidence (a coin has 0.25)",
+    "days of windows that a test at 5 % does not reject); how sure it rightly is: tempkb paper templama calibration",
 )
 
 

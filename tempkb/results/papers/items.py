@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from tempkb.benchmarks.linkable.declaration import OWN_POOL
 from tempkb.core.errors import SettingsError
 from tempkb.core.wording import percent, rounded
 from tempkb.store.listings import BETTER, WORSE, Across, Form, Listing, Marked
@@ -26,6 +28,7 @@ PAPERS = {
     "templama": "TempLAMA (Dhingra et al. 2022)",
     "dynamic-templama": "DynamicTempLAMA (Margatina et al. 2023)",
 }
+_COLOURED = 0.005  # smaller differences have no colour
 Row = Mapping[str, Any]
 Kind = Literal["data", "drawing", "text", "training", "elsewhere"]
 """What an item is made of: the home's data, nothing (a drawing), a page of the docs, models that are trained on dated
@@ -54,14 +57,16 @@ class Drawing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         series: columns whose values together name a line or a group of bars.
         panels: likewise of the panels, beside release.
         log: whether the axis of y is logarithmic.
+        within: what is possible, beyond which no interval is drawn.
     """
 
-    kind: Literal["lines", "bars", "violin"]
+    kind: Literal["lines", "diagonal", "bars", "violin"]
     x: str
     y: str = "value"
     series: tuple[str, ...] = ()
     panels: tuple[str, ...] = ()
     log: bool = False
+    within: tuple[float, float] = (-inf, inf)
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,7 +85,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         shade: column of a difference that colours a value.
         by: columns, beside release, each of whose values has a table of its own.
         lacks: names of what may be lacking.
-        picture: how the rows are drawn, or a function of a store and rows that gives a figure.
+        picture: how the rows are drawn.
         differs: how ours differs from what is printed, and why.
         imported: whether imported scores alone suffice.
         see: the page or file that answers an item of the kind text.
@@ -100,7 +105,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shade: str = ""
     by: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
-    picture: Drawing | str | None = None
+    picture: Drawing | None = None
     differs: str = ""
     imported: bool = False
     see: str = ""
@@ -165,9 +170,11 @@ def find(paper: str, name: str) -> Item:
     return items[name]
 
 
-def rows_of(store: Store, item: Item, releases: Sequence[str] = (), models: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the rows of an item, by default of all releases and models."""
-    wanted = {"release": releases, "model": models, "linker": models}
+def rows_of(
+    store: Store, item: Item, releases: Sequence[str] = (), models: Sequence[str] = (), pool: str = OWN_POOL
+) -> list[dict[str, Any]]:
+    """Return the rows of an item, by default of all releases and models; of linkers those of one pool, or "" of all."""
+    wanted = {"release": releases, "model": models, "linker": models, "pool": (pool,) if pool else ()}
     if item.rows:
         module, _, name = item.rows.partition(":")
         rows: list[dict[str, Any]] = getattr(import_module(module), name)(store)
@@ -242,5 +249,6 @@ def _cell(item: Item, row: Row) -> object:
     text = _FORMS[item.form](row["value"])
     if item.delta and row[item.delta] is not None:
         text += f" ({_FORMS[item.form](row[item.delta], sign='+')})"
-    shade = row[item.shade] if item.shade else None
-    return Marked(text, (BETTER if shade > 0 else WORSE) if shade else "", shade or 0.0)
+    shade = item.shade and row[item.shade] or 0.0
+    mark = "" if abs(shade) < _COLOURED else BETTER if shade > 0 else WORSE
+    return Marked(text, mark, shade)

@@ -1,4 +1,4 @@
-"""Draws the rows of an item: lines, bars or violins, with a panel for each release and value of others."""
+"""Draws the rows of an item: lines, lines beside the diagonal, bars or violins; panels are of releases and others."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,8 +70,19 @@ def _lines(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> 
         xs, ys = [x for x, _ in points], [row[drawing.y] for _, row in points]
         (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1.2, label=name)
         for x, row in points:
-            _interval(axis, x, row, line.get_color())
+            _interval(axis, x, row, line.get_color(), drawing.within)
     label_dates(axis, list(map(str, places)))
+
+
+def _diagonal(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> None:
+    """Shares by what they would be; rows without that are left out."""
+    axis.plot([0, 1], [0, 1], color="#c8ced6", linewidth=1, zorder=0)
+    for name, rows in series.items():
+        own = [row for row in rows if row[drawing.x] is not None]
+        xs, ys = ([row[column] for row in own] for column in (drawing.x, drawing.y))
+        (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1.2, label=name)
+        for row in own:
+            _interval(axis, row[drawing.x], row, line.get_color(), drawing.within)
 
 
 def _bars(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> None:
@@ -80,13 +91,13 @@ def _bars(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> N
         xs = [places[row[drawing.x]] + (at + 0.5) * width - 0.4 for row in rows]
         axis.bar(xs, [row[drawing.y] for row in rows], width, label=name)
         for x, row in zip(xs, rows, strict=True):
-            _interval(axis, x, row, "#3b4450")
+            _interval(axis, x, row, "#3b4450", drawing.within)
     label_dates(axis, list(map(str, places)))
 
 
-def _interval(axis: Any, x: float, row: Row, colour: str) -> None:
+def _interval(axis: Any, x: float, row: Row, colour: str, within: tuple[float, float]) -> None:
     if row.get("low") is not None and row.get("high") is not None:
-        axis.plot([x, x], [row["low"], row["high"]], color=colour, linewidth=1, alpha=0.6)
+        axis.plot([x, x], np.clip([row["low"], row["high"]], *within), color=colour, linewidth=1, alpha=0.6)
 
 
 def _violins(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> None:
@@ -109,4 +120,4 @@ def _violins(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -
     label_dates(axis, list(map(str, places)))
 
 
-_DRAW = {"lines": _lines, "bars": _bars, "violin": _violins}
+_DRAW = {"lines": _lines, "diagonal": _diagonal, "bars": _bars, "violin": _violins}

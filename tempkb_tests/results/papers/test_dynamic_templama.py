@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tempkb_tests.results.papers.laid_out import tables
-from tempkb_tests.results.worlds import Q1, Q2, Q3, Q4, T5, Facts
+from tempkb_tests.results.worlds import Q1, Q2, Q3, Q4, T5, Facts, World
 
 DECODER, PROBING = "seq2seq.greedy-1.f32", "masked.probing-1.f32"
 QUARTERS = {Q1: "2021-Q1", Q2: "2021-Q2", Q3: "2021-Q3", Q4: "2021-Q4"}
@@ -204,3 +204,29 @@ def test_cells_by_window(followed):
     assert lines == [["f1", "m", DECODER, "25.0", "75.0", "0.0", "100.0", "50.0"]]
     # Nothing is unchanged.
     assert tables(followed, "dynamic-templama", "figure-6") == []
+
+
+def test_whom_models_name_by_window_of_the_change():
+    world = World()
+    for number, names in enumerate(("new", "old", "old", "none", "new")):
+        world.add(
+            "judged_changes",
+            release="d",
+            model="m",
+            decoder="seq2seq.greedy-1.f32",
+            item_id=f"{number}",
+            new_object_id="n",
+            old_object_id="o",
+            subject_id=f"S{number}",
+            split="test",
+            window_start=Q3,
+            change_from=Q1 if number < 4 else Q2,
+            names=names,
+        )
+    heads, lines = one_table(world, "names-by-window")
+    assert heads == ["model", "decoder", "names", "2021-01-01", "2021-04-01"]
+    assert [line[2:] for line in lines if line[3] != "0.0" or line[4] != "0.0"] == [
+        ["new", "25.0", "100.0"],
+        ["old", "50.0", "0.0"],
+        ["none", "25.0", "0.0"],
+    ]

@@ -53,6 +53,9 @@ def test_a_difference_colours_its_cell():
     (first, second) = sheets(paper(shade="change", form="count"))
     assert first.lines[0][2] == Marked("10", BETTER, 2.5)
     assert second.lines[0][1] == Marked("3", WORSE, -0.25)
+    # Half a hundredth is the least that is coloured.
+    (small, _) = sheets(paper(shade="change", form="count"), [{**row, "change": 0.004} for row in CITIES])
+    assert small.lines[0][2].mark == ""
     assert r"\cellcolor{red!60}3" in as_latex(second)
 
 

@@ -81,6 +81,16 @@ def test_rows_are_drawn(kind, tmp_path):
     assert titles == ["a", "b"]
 
 
+def test_pictures_show_no_interval_beyond_what_is_possible():
+    rows = [{"x": 1, "value": 0.9, "low": 0.7, "high": 1.1}, {"x": 2, "value": 0.1, "low": -0.2, "high": 0.4}]
+    for kind in ("lines", "bars"):
+        with drawn(Drawing(kind, "x", within=(0, 1)), rows, "shares") as figure:
+            (axis,) = figure.axes
+            ends = [tuple(line.get_ydata()) for line in axis.lines if len(set(line.get_xdata())) == 1]
+        assert ends == [(0.7, 1.0), (0.0, 0.4)]
+    assert rows[0]["high"] == 1.1
+
+
 def test_a_violin_names_each_series_once():
     """Each way of answering has cells of one of three models alone."""
     rows = [{"model": model, "way": way, "value": 0.5} for model, way in (("m", "b"), ("n", "a"), ("o", "b"))]

@@ -6,7 +6,9 @@ from datetime import date
 import pytest
 
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
+from tempkb.results.papers.items import listings, papers
 from tempkb.store.listings import BETTER, WORSE
+from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
 from tempkb_tests.results.papers.laid_out import sheets, tables
 from tempkb_tests.results.worlds import Linked, World
 
@@ -43,7 +45,7 @@ def linked():
 def test_accuracy_by_training_and_test_with_colours(linked):
     continual, new = tables(linked, "tempel", "table-7")
     assert continual[1] == new[1] == ["linker", "trained on", "2021-01-01", "2022-01-01", "2023-01-01"]
-    assert (continual[0], new[0]) == ("release t, category continual", "release t, category new")
+    assert (continual[0], new[0]) == ("release t, pool own, category continual", "release t, pool own, category new")
     assert continual[2] == [
         ["demo", "2021-01-01", "100.0", "50.0", "0.0"],
         ["demo", "2022-01-01", "50.0", "100.0", "0.0"],
@@ -67,6 +69,56 @@ def test_tables_differ_in_the_number_of_candidates_alone(linked):
     assert tables(linked, "tempel", "table-2")[0][2][2] == ["prior", "not trained", "100.0", "", ""]
 
 
+def test_ten_by_ten_tables_are_those_of_the_paper():
+    years = [FIRST_YEAR + at for at in range(10)]
+    rows = [
+        {
+            "release": "paper",
+            "pool": "own",
+            "category": category,
+            "linker": "paper",
+            "trained_on": str(model),
+            "test": cut,
+            "value": value / 1000,
+            "minus_own_snapshot": None if cut == model else (value - line[years.index(model)]) / 1000,
+        }
+        for category, table in PRINTED.items()
+        for model, line in zip(years, table, strict=True)
+        for cut, value in zip(years, line, strict=True)
+    ]
+    continual, new = (listing.sheet(own) for listing, own in listings(papers()["tempel"], "table-2", rows))
+    assert new.heads == ["linker", "trained on", *map(str, years)]
+    assert (
+        " ".join((new.lines[0][1], *(cell.text for cell in new.lines[0][2:])))
+        == "2013 91.0 81.9 85.3 82.6 84.1 81.2 81.9 79.1 68.8 77.4"
+    )
+    # The row of 2021: its own snapshot has the lowest value but one, so that most others are better.
+    assert [cell.mark for cell in new.lines[8][2:]] == [*[BETTER] * 8, "", BETTER]
+    assert [cell.mark for cell in new.lines[0][2:]] == ["", *[WORSE] * 9]
+    # Differences below half a point have no colour.
+    assert [(cell.text, cell.mark) for cell in continual.lines[0][2:5]] == [("78.5", ""), ("78.2", ""), ("77.8", WORSE)]
+
+
+def test_figures_at_one_candidate_stand_beside_those_of_the_paper(linked):
+    found = {of: lines for of, _, lines in tables(linked, "tempel", "figure-4-at-1")}
+    assert found["release t, pool own, panel b: accuracy@1"][:2] == [
+        ["demo", "continual, in-snapshot", "1.00", "1.00", ""],
+        ["demo", "continual, out-of-snapshot", "0.50", "0.50", "0.00"],
+    ]
+    _, by_offset, _ = tables(linked, "tempel", "figure-5-at-1")
+    assert by_offset[2] == [["demo", "continual", "-0.50", "0.00", "-0.50"], ["demo", "new", "-1.00", "0.00", "-1.00"]]
+
+
+def test_candidates_of_other_pools_have_tables_and_types_of_their_own(linked):
+    linked.link("prior", Y1, 1, 1, anchor=0, pool="fixed-9")
+    found = {of: lines for of, _, lines in tables(linked, "tempel", "table-7")}
+    assert list(found) == [
+        f"release t, pool {one}"
+        for one in ("fixed-9, category continual", "own, category continual", "own, category new")
+    ]
+    assert found["release t, pool fixed-9, category continual"] == [["prior", "not trained", "100.0"]]
+
+
 def test_accuracy_in_and_out_of_snapshot_by_test(linked):
     linked.add(
         "tempel_statistics", release="t", figure="figure_4c", cut=Y1, series="candidates", label="entities", value=7
@@ -76,11 +128,13 @@ def test_accuracy_in_and_out_of_snapshot_by_test(linked):
             row["top_similarity"] = {"a": 0.25, "b": 0.75}.get(row["linker"])
     found = {of: (heads, lines) for of, heads, lines in tables(linked, "tempel", "figure-4")}
     assert list(found) == [
-        f"release t, panel {one}"
+        f"release t, pool own, panel {one}"
         for one in ("a: similarity of the first 64 candidates", "b: accuracy@64", "c: number of candidates")
     ]
-    assert found["release t, panel a: similarity of the first 64 candidates"][1] == [["demo", "continual", "0.50"]]
-    assert found["release t, panel b: accuracy@64"] == (
+    assert found["release t, pool own, panel a: similarity of the first 64 candidates"][1] == [
+        ["demo", "continual", "0.50"]
+    ]
+    assert found["release t, pool own, panel b: accuracy@64"] == (
         ["linker", "series", "2021-01-01", "2022-01-01", "2023-01-01"],
         [
             ["demo", "continual, in-snapshot", "1.00", "1.00", ""],
@@ -90,7 +144,7 @@ def test_accuracy_in_and_out_of_snapshot_by_test(linked):
             ["prior", "continual, mean-of-models", "1.00", "", ""],
         ],
     )
-    assert found["release t, panel c: number of candidates"][1] == [["any", "entities", "7.00"]]
+    assert found["release t, pool own, panel c: number of candidates"][1] == [["any", "entities", "7.00"]]
 
 
 def test_what_training_on_the_snapshot_of_the_test_is_worth(linked):
@@ -106,7 +160,7 @@ def test_what_training_on_the_snapshot_of_the_test_is_worth(linked):
         [["demo", "continual", "0.00", "0.00", "0.00"], ["demo", "new", "-1.00", "0.00", "-1.00"]],
     )
     # Of the tests at which linkers of other snapshots link no new entity the first.
-    assert by_type[0] == "release t, panel c: new entities of 2021-01-01, by K"
+    assert by_type[0] == "release t, pool own, panel c: new entities of 2021-01-01, by K"
     assert by_type[2] == [
         ["demo", "covid, in-snapshot", *["1.00"] * 7],
         ["demo", "covid, out-of-snapshot", *["0.00"] * 7],
