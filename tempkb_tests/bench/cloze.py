@@ -13,7 +13,7 @@ from tempkb.benchmarks.ecbd.matching import NameFinder, longest
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans, random_spans
 from tempkb.benchmarks.sentences import Place
 from tempkb_tests.bench.measuring import PAIRS, row, spread
-from tempkb_tests.benchmarks.ecbd.test_chunking import train
+from tempkb_tests.benchmarks.test_chunking import train
 from tempkb_tests.conftest import run_tempkb
 
 _ENTITIES = 100_000
