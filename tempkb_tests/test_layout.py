@@ -28,6 +28,7 @@ ORDER = (
     "wiki.mentions",
     "benchmarks",
     "models",
+    "models.training",
     "models.scores",
     "models.generations",
     "models.linking",

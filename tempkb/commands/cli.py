@@ -397,10 +397,11 @@ def _run_steps() -> None:
 
     from tempkb.core.settings import home_in_front
     from tempkb.demo.world import STEPS
-    from tempkb.models.linking.training.teaching import school
+    from tempkb.models.linking.training.lessons import LEARNING
+    from tempkb.models.training.teaching import school
 
     # The process that trains linkers imports what it needs beside the commands before, which leave a core idle.
-    with school(is_needed=True):
+    with school(LEARNING, is_needed=True):
         for arguments in STEPS:
             click.echo(f"\n$ {home_in_front()}tempkb {shlex.join(arguments)}")
             sys.stdout.flush()

@@ -19,10 +19,11 @@ from tempkb.core.files import own_tree, real_folders, remove_tree
 from tempkb.core.windows import Window
 from tempkb.models.generations.kind import KINDS
 from tempkb.models.linking.known import known_linkers
-from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, TRAINING, parts_of
+from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, parts_of
 from tempkb.models.linking.tables import drafts_of as linker_drafts_of
 from tempkb.models.scores.tables import drafts_of
 from tempkb.models.tables import MODELS, NAME_PATTERN
+from tempkb.models.training.lessons import TRAINING
 from tempkb.platform.planning.due import look_out
 from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store

@@ -13,9 +13,10 @@ from tempkb.core.files import own, remove_tree
 from tempkb.core.options import Words
 from tempkb.models.linking.known import known_linker, require_extra
 from tempkb.models.linking.requests import AddRequest, TrainRequest
-from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS, TRAINING, drafts_of
-from tempkb.models.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
+from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS, drafts_of
+from tempkb.models.linking.training.lessons import Example, Lesson, digest_of_examples
 from tempkb.models.linking.vectors import version_of
+from tempkb.models.training.lessons import TRAINING, Course, sha256_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.said import change_said
 from tempkb.store.store import Store
@@ -238,7 +239,8 @@ class _Run:
         return found
 
     def _teach(self, lesson: Lesson, row: Row, numbers: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
-        from tempkb.models.linking.training.teaching import card_of, teach
+        from tempkb.models.linking.training.card import card_of
+        from tempkb.models.training.teaching import teach
 
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
         draft, course = teach(lesson, self._folder, self._log, _n_gpus(self._request))

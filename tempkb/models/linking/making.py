@@ -17,7 +17,7 @@ from tempkb.models.linking.requests import AddRequest, LinkRequest, linker_reque
 from tempkb.models.linking.scoring import Linked, link_mentions
 from tempkb.models.linking.steps import vectors_of_linker
 from tempkb.models.linking.tables import BASELINES, LINKERS, LINKING_SCORES, NIL_THRESHOLDS, parts_of
-from tempkb.models.linking.training.lessons import Course
+from tempkb.models.training.lessons import Course
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store

@@ -32,7 +32,8 @@ from tempkb.models.linking.linkers import add_linker, train_linker
 from tempkb.models.linking.requests import LinkRequest, default_name, linker_request
 from tempkb.models.linking.scoring import link_mentions
 from tempkb.models.linking.tables import DIGESTS, LINKERS
-from tempkb.models.linking.training.lessons import Course, Lesson
+from tempkb.models.linking.training.lessons import Lesson
+from tempkb.models.training.lessons import Course
 from tempkb.store.drafts import Provenance
 from tempkb_tests.models.linking import small_home
 from tempkb_tests.models.linking.small_home import ASSEMBLY, GODDESS, PORT
@@ -68,7 +69,7 @@ def taught(monkeypatch):
         learn(Lesson.read(folder), folder, keep_seconds=1e9)
         return folder / "checkpoint", Course.of(json.loads((folder / "course.json").read_text()))
 
-    monkeypatch.setattr("tempkb.models.linking.training.teaching.teach", teach)
+    monkeypatch.setattr("tempkb.models.training.teaching.teach", teach)
     with torch.random.fork_rng():
         yield lessons
     torch.use_deterministic_algorithms(False)

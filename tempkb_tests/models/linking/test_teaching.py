@@ -17,9 +17,10 @@ import torch
 from tempkb.core.errors import ModelError
 from tempkb.models.linking.checkpoints import read_layout
 from tempkb.models.linking.encoders import load_layout
-from tempkb.models.linking.training import teaching
-from tempkb.models.linking.training.lessons import Course, Lesson
-from tempkb.models.linking.training.teaching import school, teach
+from tempkb.models.linking.training.lessons import LEARNING, Lesson
+from tempkb.models.training import teaching
+from tempkb.models.training.lessons import Course
+from tempkb.models.training.teaching import school, teach
 from tempkb_tests.models.linking.lessons import lesson
 from tempkb_tests.models.linking.tiny import save_base
 
@@ -29,8 +30,8 @@ pytestmark = pytest.mark.slow
 RUN = """
 import sys
 from pathlib import Path
-from tempkb.models.linking.training.lessons import Course, Lesson
-from tempkb.models.linking.training.teaching import teach
+from tempkb.models.linking.training.lessons import Lesson
+from tempkb.models.training.teaching import teach
 teach(Lesson.read(Path(sys.argv[1])), Path(sys.argv[2]), print, keep_seconds=0)
 """
 
@@ -191,7 +192,7 @@ def test_a_process_that_dies_is_told_with_its_last_words(tmp_path, monkeypatch, 
     (tmp_path / "run").mkdir()
     monkeypatch.setattr(sys, "executable", dying)
     told = r"linker 'tiny': training ended with exit code 3 \(first / last words\)"
-    with school(is_needed=False) if in_school else nullcontext(), pytest.raises(ModelError, match=told):
+    with school(LEARNING, is_needed=False) if in_school else nullcontext(), pytest.raises(ModelError, match=told):
         teach(lesson(n_train=16), tmp_path / "run", print)
     assert "last words" in (tmp_path / "run" / "complaints-0.txt").read_text()
 
@@ -208,10 +209,10 @@ def test_a_school_teaches_one_lesson_after_the_other_as_each_would_be_taught_alo
             forks.extend(children_of(process))
             raise KeyboardInterrupt
 
-    with suppress(KeyboardInterrupt), school(is_needed=True):
+    with suppress(KeyboardInterrupt), school(LEARNING, is_needed=True):
         (process,) = {*children_of(os.getpid())} - others
         # A block inside has the same process, and leaves it there.
-        with school(is_needed=True):
+        with school(LEARNING, is_needed=True):
             teach(lesson(n_train=16, epochs=1, seed=5), folders[0], print)
         assert {*children_of(os.getpid())} - others == {process}
         # A lesson that fails ends with its own words, and not the school.
