@@ -12,7 +12,7 @@ import click
 import tempkb
 from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
-from tempkb.commands.models import model
+from tempkb.commands.models import model, train
 from tempkb.commands.results import answers, knows, late, linking, paper, results
 from tempkb.commands.scores import generate, score, scores
 from tempkb.commands.screens.failure import end, leave, prepare_streams
@@ -380,7 +380,7 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> No
     if is_all and (second or (seed, pages, quarters) != _DEMO_WORLD):
         raise click.UsageError("--all builds the first dump of the default world; leave out the other options")
     if is_all:
-        from tempkb.models.linking.known import require_extra
+        from tempkb.models.training.requests import require_extra
 
         require_extra("demo --all: training linkers")
     from tempkb.demo.world import write_demo
@@ -432,7 +432,22 @@ def release() -> None:
     """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
 
 
-for _command in (model, score, generate, scores, linker, link, index, linking, knows, answers, late, paper, results):
+for _command in (
+    model,
+    train,
+    score,
+    generate,
+    scores,
+    linker,
+    link,
+    index,
+    linking,
+    knows,
+    answers,
+    late,
+    paper,
+    results,
+):
     main.add_command(_command)
 
 

@@ -1,4 +1,4 @@
-"""The commands of `tempkb model`: add, list, show and remove language models. All else is imported by each command."""
+"""The commands of `tempkb model`, and `tempkb train`. All else is imported by each command."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import click
 
 from tempkb.commands.declared import YES, close, options, words_typed
 from tempkb.core.model_words import ModelRequest
+from tempkb.models.training.requests import TrainRequest
 
 
 @click.group()
@@ -130,3 +131,44 @@ def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> N
 
     asked = asked_for(families, cuts or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}", seeds, with_untrained=untrained)
     close(add_demo_models(asked, tell), print_models, asked.names())
+
+
+@click.command()
+@click.argument("regime")
+@options(TrainRequest, "base", "corpus", "windows", "release", "period", "seed", "preset", "settings")
+@click.option("--name", default="", help="Its name; by default made of regime, corpus, windows, preset and seed.")
+@options(TrainRequest, "device")
+@click.option("--dry-run", is_flag=True, help="Only say what would be read, and what steps, disk and memory it takes.")
+def train(name: str, dry_run: bool, **asked: Any) -> None:
+    """Train a language model further on dated text, by the REGIME in which it is told the time, and add it.
+
+    \b
+      temporal   each text after its date, as in "year: 2014 "
+      uniform    the same texts without any date
+      yearly     an expert for each year; a query is answered by that of its year
+      continual  the texts in the order of time, without any date
+
+    Texts are those of a corpus (tempkb corpus). With --release, train queries of a release
+    of facts are mixed in. Models with an encoder (T5) learn to fill in names and dates,
+    causal ones to continue the text. tempkb score and tempkb generate ask each as it was
+    trained: temporal and yearly models by the date of a query, or that of their last texts.
+    The checkpoint is in the folder models of the home. A training that was killed
+    continues. Needs the extra linking, which make demo installs.
+
+    \b
+    Examples:
+      tempkb train temporal --base google-t5/t5-small --windows 2019-01-01..2022-01-01 --dry-run
+      tempkb train yearly --base ./t5 --windows 2019-01-01..2022-01-01 --release templama --name yearly
+      tempkb train uniform --base ./gpt2 --windows 2019-01-01..2022-01-01 --preset small --set steps=50
+    """
+    words = words_typed(asked)
+    if dry_run:
+        from tempkb.commands.screens.scores import print_plan_of_training
+
+        print_plan_of_training(name, words)
+        return
+    from tempkb.commands.runs.models import train as run
+    from tempkb.commands.screens.scores import print_trained
+
+    name, summary = run(name, words)
+    close(summary, print_trained, name)

@@ -25,12 +25,14 @@ from huggingface_hub.errors import (
     StrictDataclassError,
 )
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.core.errors import ModelError
 from tempkb.core.model_names import Dtype, Family
 from tempkb.models.batching import Limits
+from tempkb.models.dating import read_dating
 from tempkb.models.families import TRAITS
 from tempkb.models.loading import LoadedModel, loaded
 from tempkb.models.scoring import require_sound
@@ -144,9 +146,9 @@ def read_checkpoint(
         ModelError: it is not there, or is not a model that can be scored, for the reason in the message.
     """
     folder, commit = find_folder(name, revision, may_fetch)
-    config, found = _config(name, folder, family)
+    config, found = read_config(name, folder, family)
     tokenizer = read_tokenizer(name, folder)
-    files, weights_format = weight_files(name, folder)
+    files, weights_format = _all_weights(name, folder)
     for file in files:
         check_weights(name, file, weights_format)
     module = _module(name, folder, config, found, weights_format, "float32")
@@ -159,7 +161,7 @@ def read_checkpoint(
         **vars(_described(name, folder, commit, tokenizer)),
         family=found,
         architecture=type(module).__name__,
-        n_parameters=sum(weights.numel() for weights in module.parameters()),
+        n_parameters=sum(weights.numel() for weights in module.parameters()) * len(_expert_folders(folder)),
         context_tokens=context_tokens,
     )
 
@@ -178,14 +180,16 @@ def read_digests(name: str, revision: str | None = None, may_fetch: bool = False
 
 
 def _described(name: str, folder: Path, commit: str | None, tokenizer: Any) -> CheckpointFiles:
-    files, weights_format = weight_files(name, folder)
+    files, weights_format = _all_weights(name, folder)
     template = tokenizer.chat_template
     return CheckpointFiles(
         name,
         folder,
         commit,
         weights_format,
-        digest_of(files[0]) if len(files) == 1 else digest_of_all(files),
+        digest_of(files[0])
+        if len(files) == 1
+        else digest_of_all(files, folder if len(_expert_folders(folder)) > 1 else None),
         digest_of(folder / "config.json"),
         digest_of_all(folder / file for file in TOKENIZER_FILES if (folder / file).is_file()),
         hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest() if template else None,
@@ -217,7 +221,7 @@ def load_files(
     Raises:
         ModelError: it cannot be loaded, or its scores would be wrong (`probing.py`).
     """
-    config, _ = _config(files.name, files.folder, family)
+    config, _ = read_config(files.name, files.folder, family)
     for file in weight_files(files.name, files.folder)[0]:
         check_weights(files.name, file, files.weights_format)
     module = _module(files.name, files.folder, config, family, files.weights_format, dtype)
@@ -308,8 +312,12 @@ def _raw_config(name: str, folder: Path) -> Any:
         raise ModelError(f"{file} is not JSON ({error}). Fetch or save the checkpoint again.") from error
 
 
-def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family]:
-    """The config of a checkpoint, and its family."""
+def read_config(name: str, folder: Path, family: Family | None = None) -> tuple[Any, Family]:
+    """Return the config of a checkpoint, and its family.
+
+    Raises:
+        ModelError: it cannot be read, or is not that of a model of the family that can be asked.
+    """
     file, raw = folder / "config.json", _raw_config(name, folder)
     kind = raw.get("model_type") if isinstance(raw, dict) else None
     architectures = (raw.get("architectures") if isinstance(raw, dict) else None) or []
@@ -450,6 +458,35 @@ def weight_files(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
     raise ModelError(
         f"{name} has no weights; expected {' or '.join(_WEIGHTS.values())} (or their parts with an index) in {folder}."
     )
+
+
+def _expert_folders(folder: Path) -> list[Path]:
+    """The folders with weights of a checkpoint: its own, and those of its earlier experts."""
+    dating = read_dating(folder)
+    if dating is None or not dating.has_experts:
+        return [folder]
+    return [folder, *(dating.folder_of(folder, one) for one in dating.periods[:-1])]
+
+
+def _all_weights(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
+    """The files with the weights, of all experts."""
+    (files, weights_format), *others = (weight_files(name, one) for one in _expert_folders(folder))
+    return [*files, *(file for own, _ in others for file in own)], weights_format
+
+
+def load_expert(model: LoadedModel, folder: Path) -> None:
+    """Give a model the weights in a folder, which are safetensors of the same architecture.
+
+    Raises:
+        ModelError: they do not fit it.
+    """
+    for file in weight_files(str(folder), folder)[0]:
+        try:
+            found = model.module.load_state_dict(load_file(file), strict=False)
+        except (RuntimeError, SafetensorError) as error:
+            raise ModelError(f"The weights in {file} do not fit their config: {first_line(error)}.") from error
+        if found.unexpected_keys:
+            raise ModelError(f"The weights in {file} do not fit their config: found {found.unexpected_keys[0]}.")
 
 
 def _parts_of(index: Path) -> list[str]:

@@ -56,4 +56,5 @@ MODELS = Table(
 TABLES = (MODELS,)
 
 
-ROOM = Room("models", TABLES, (), "tempkb.models.steps")
+ROOM = Room("models", TABLES)
+"""Its rows are made by the task of the room of training."""

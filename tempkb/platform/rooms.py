@@ -12,6 +12,7 @@ from tempkb.models.generations.tables import ROOM as GENERATIONS
 from tempkb.models.linking.tables import ROOM as LINKING
 from tempkb.models.scores.tables import ROOM as SCORES
 from tempkb.models.tables import ROOM as MODELS
+from tempkb.models.training.tables import ROOM as TRAINING
 from tempkb.results.room import ROOM as RESULTS
 from tempkb.wiki.dumps.tables import ROOM as DUMPS
 from tempkb.wiki.mentions.tables import ROOM as MENTIONS
@@ -30,6 +31,7 @@ ROOMS = (
     FACT_QUERIES,
     *(one.room for one in BENCHMARKS),
     MODELS,
+    TRAINING,
     SCORES,
     GENERATIONS,
     LINKING,

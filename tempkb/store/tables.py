@@ -36,6 +36,8 @@ class Family(Enum):
     """A window of the home, read from a history or derived from such tables."""
     RELEASE = "release"
     """A release of a benchmark."""
+    CORPUS = "corpus"
+    """A corpus of dated text, of the wiki's own or of a user's."""
     MODEL = "model"
     """A language model."""
     LINKER = "linker"

@@ -258,6 +258,7 @@ def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
             # Of the two wordings of a query, one ends with the object.
             "causal": Way("greedy", (UNDATED, OBJECT_LAST), f"{_OF_FACTS} AND {_ENDS_WITH_OBJECT}"),
         },
+        dated=DATED,
     )
 
 

@@ -1,4 +1,4 @@
-"""Adds language models, one after the other; a model that cannot be added does not stop the others.
+"""Adds and trains language models, one after the other; a model that cannot be added does not stop the others.
 
 Runs that ask language models about the prompts of releases; a model that fails does not stop the others.
 
@@ -24,6 +24,8 @@ from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.selecting import wanted
 from tempkb.models.scores.steps import due_models
 from tempkb.models.tables import ELSEWHERE, MODELS, READY
+from tempkb.models.training.requests import train_request
+from tempkb.models.training.tables import MIXTURES
 from tempkb.platform.api import open_store
 from tempkb.store.store import Store
 
@@ -31,6 +33,22 @@ from tempkb.store.store import Store
 def add(wanted: Mapping[str, Words]) -> Summary:
     """Add models."""
     return past_damage(lambda: run_each([MODELS], wanted))
+
+
+def train(name: str, words: Words) -> tuple[str, Summary]:
+    """Train a language model, and add it.
+
+    Args:
+        name: of the model; empty for one of regime, corpus, windows, preset and seed.
+
+    Returns:
+        its name; and what happened.
+
+    Raises:
+        SettingsError: the name or a word is not allowed.
+    """
+    request = train_request(name, words)
+    return request.name, past_damage(lambda: run_each([MIXTURES, MODELS], {request.name: words}))
 
 
 def add_demo_models(asked: Asked, log: Callable[[str], None]) -> Summary:

@@ -11,12 +11,15 @@ import pyarrow as pa
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import own, remove_tree
 from tempkb.core.options import Words
-from tempkb.models.linking.known import known_linker, require_extra
+from tempkb.models.known import TRAINING
+from tempkb.models.linking.known import known_linker
 from tempkb.models.linking.requests import AddRequest, TrainRequest
 from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS, drafts_of
 from tempkb.models.linking.training.lessons import Example, Lesson, digest_of_examples
 from tempkb.models.linking.vectors import version_of
-from tempkb.models.training.lessons import TRAINING, Course, sha256_of
+from tempkb.models.training.lessons import Course, sha256_of
+from tempkb.models.training.requests import require_extra
+from tempkb.models.training.teaching import base_of, n_gpus_for
 from tempkb.store.drafts import Provenance
 from tempkb.store.said import change_said
 from tempkb.store.store import Store
@@ -157,7 +160,7 @@ class _Run:
 
         request = self._request
         train, validation = read_examples(self._store, request.linker, request.release, request.cut, self._folder)
-        base, base_sha256 = _base(self._recipe.base)
+        base, base_sha256 = base_of(self._recipe.base)
         return train, validation, base, self._numbers(train, validation, base_sha256)
 
     def _inputs(self) -> dict[str, str]:
@@ -217,7 +220,7 @@ class _Run:
 
         request = self._request
         candidates = of_release(self._store, request.release, request.cut)
-        device = "cuda" if _n_gpus(request) else "cpu"
+        device = "cuda" if n_gpus_for(f"linker {request.linker!r}", request.device) else "cpu"
         return with_hard_negatives(
             self._store, self._ranking(), candidates, train, request.hard_negatives, device, self._folder, self._log
         )
@@ -243,7 +246,9 @@ class _Run:
         from tempkb.models.training.teaching import teach
 
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
-        draft, course = teach(lesson, self._folder, self._log, _n_gpus(self._request))
+        draft, course = teach(
+            lesson, self._folder, self._log, n_gpus_for(f"linker {self._request.linker!r}", self._request.device)
+        )
         known = {column: row[column] for column in ("linker", *_BOUND)} | {"cut": str(row["cut"])}
         about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, "row": known}
         (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
@@ -261,35 +266,6 @@ class _Run:
         except (OSError, ValueError, KeyError, TypeError) as error:
             self._log(f"{file} cannot be read ({error}), so that there are no curves of the training of this linker.")
             return Course(0, (), ())
-
-
-def _base(name: str) -> tuple[str, str]:
-    """The folder of a checkpoint with which training begins, and the digest of its files; empty for random weights."""
-    if not name:
-        return "", ""
-    from tempkb.models.checkpoints import TOKENIZER_FILES, digest_of_all, find_folder, weight_files
-
-    folder, _ = find_folder(name, None, may_fetch=True)
-    weights, _ = weight_files(name, folder)
-    others = [folder / file for file in ("config.json", *TOKENIZER_FILES)]
-    return str(folder), digest_of_all([*weights, *(file for file in others if file.is_file())])
-
-
-def _n_gpus(request: TrainRequest) -> int:
-    """On how many GPUs a linker is trained: all, unless the request says cpu."""
-    if request.device not in ("", "cpu", "cuda"):
-        raise SettingsError(
-            f"linker {request.linker!r}: found the device {request.device!r}; expected cpu, or cuda for all GPUs. "
-            "CUDA_VISIBLE_DEVICES chooses among them."
-        )
-    if request.device == "cpu":
-        return 0
-    import torch
-
-    found = torch.cuda.device_count()
-    if request.device and not found:
-        raise SettingsError(f"linker {request.linker!r}: found no GPU; expected one for the device cuda. Leave it out.")
-    return found
 
 
 def _key_of(place: Path) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.known import known_models
 from tempkb.models.scores.kinds import SCORES, Kind
-from tempkb.models.scores.selecting import wanted
+from tempkb.models.scores.selecting import wanted_of
 from tempkb.models.scores.steps import other_files
 from tempkb.models.scores.tables import PROMPT_SCORES, is_imported, model_of, partition_of
 from tempkb.store.memory import asking
@@ -33,7 +33,7 @@ def every_answer(kind: Kind, name: str, meaning: str) -> Promise:
         request = kind.request.of(subject.facts.get(ASKED) or {})
         broken, compared = [], 0
         for row in _models(store, subject):
-            for one in wanted(kind, store, BENCHMARKS, row["family"], request, lambda _line: None):
+            for one in wanted_of(kind, store, BENCHMARKS, row, request, lambda _line: None):
                 way = kind.named(row["family"], one.template, request.dtype)
                 current = store.lake.current(kind.table.name, partition_of(row["model"], way))
                 if current is None and not subject.facts:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,15 @@ import pyarrow as pa
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import open_parquet, parquet_writer, real_folders
+from tempkb.core.windows import Window
 from tempkb.engine.progress import Meter
 from tempkb.engine.steps import Log
+from tempkb.models.dating import dating_of
 from tempkb.models.devices import usable_device
 from tempkb.models.known import known_model
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
-from tempkb.models.scores.selecting import Source, Wanted, wanted
+from tempkb.models.scores.selecting import Source, Wanted, wanted_of
 from tempkb.models.scores.steps import Row, other_files, partition_for
 from tempkb.models.scores.tables import drafts_of
 from tempkb.models.tables import DIGESTS, MODELS, READY
@@ -181,7 +184,7 @@ def ask_model(
         LockTimeoutError: another process asks this model for answers of this kind.
     """
     row = _ready(store, name)
-    asked = wanted(kind, store, benchmarks, row["family"], request, log)
+    asked = wanted_of(kind, store, benchmarks, row, request, log)
     with store.lake.resumable(drafts_of(kind.drafts, name)) as drafts:
         run = _Run(kind, store, row, request, asked, drafts.folder, log)
         own = {run.folder_of(one) for one in asked}
@@ -219,6 +222,7 @@ class _Run:
     log: Log
     _model: "LoadedModel | None" = None
     _made_with: Mapping[str, Any] = field(default_factory=dict)
+    _expert: Window | None = None
 
     def ask(self, one: Wanted) -> Answered:
         """Ask what is missing in one way, and add it to the table."""
@@ -279,14 +283,16 @@ class _Run:
         from tempkb.models.batching import Limits
 
         name, limits = partition.partition(SEPARATOR)[2], Limits(self.request.batch_tokens, self.request.fixed_shapes)
-        asker = self.kind.asker(self._loaded(limits), one.template, limits)
+        model, dating = self._loaded(limits), dating_of(self.row)
+        asker = self.kind.asker(model, one.template, limits)
         self._made_with = asker.made_with
+        stream = asker.stream if dating is None else partial(dating.stream, answers=asker.stream, take=self._take)
         done, added_at = 0, time.monotonic()
         said = f"{self.kind.doing} with {self.row['model']} ({name})"
         with self._on_threads(), Meter(said, n, self.log, unit="prompts") as meter:
             for ids, asked in shards.planned():
                 answers = []
-                for answer in asker.stream(asked):
+                for answer in stream(asked):
                     answers.append(answer)
                     meter.at(done + len(answers))
                 shards.finish(self.kind.rows(self.row["model"], name, ids, answers))
@@ -347,6 +353,15 @@ class _Run:
             except ModelError as error:
                 raise ModelError(f"model {name!r}: {error}") from None
         return self._model
+
+    def _take(self, expert: Window) -> None:
+        """Give the model that is loaded the weights of an expert, unless it has them."""
+        from tempkb.models.checkpoints import load_expert
+
+        dating = dating_of(self.row)
+        if self._model is not None and dating is not None and dating.has_experts and expert != self._expert:
+            load_expert(self._model, dating.folder_of(Path(self.row["checkpoint"]), expert))
+            self._expert = expert
 
     @property
     def _threads(self) -> int | None:

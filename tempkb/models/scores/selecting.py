@@ -2,16 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.register import is_built, release_versions, releases_of, require_whole
 from tempkb.core.errors import SettingsError
 from tempkb.core.model_names import Family
+from tempkb.models.dating import dating_of
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
 from tempkb.store.memory import asking
@@ -124,12 +126,27 @@ def prompts_mark(store: Store, benchmarks: Sequence[Benchmark]) -> str:
     return hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:24] if versions else ""
 
 
+def wanted_of(
+    kind: Kind, store: Store, benchmarks: Sequence[Benchmark], row: Mapping[str, Any], request: AskRequest, log: Log
+) -> list[Wanted]:
+    """Return what the model of a row is asked; see `wanted`."""
+    return wanted(kind, store, benchmarks, row["family"], request, log, is_dated=dating_of(row) is not None)
+
+
 def wanted(
-    kind: Kind, store: Store, benchmarks: Sequence[Benchmark], family: Family, request: AskRequest, log: Log
+    kind: Kind,
+    store: Store,
+    benchmarks: Sequence[Benchmark],
+    family: Family,
+    request: AskRequest,
+    log: Log,
+    *,
+    is_dated: bool = False,
 ) -> list[Wanted]:
     """Return what models of a family are asked, in the benchmarks' own ways first.
 
     Args:
+        is_dated: are they told the time? Then they are asked with dates as well.
         log: takes a sentence about each release that is left out.
 
     Raises:
@@ -142,9 +159,10 @@ def wanted(
     named = _of_names(kind, store, [benchmark for benchmark, _ in asked], request)
     by_template: dict[str, list[Source]] = {}
     for benchmark, prompting in asked:
+        own = prompting.with_dates() if is_dated else prompting
         for release in named.get(benchmark.name, []):
             versions = _versions(store, prompting, release, log)
-            for way in kind.ways(prompting, family, request.template, request.variants) if versions else ():
+            for way in kind.ways(own, family, request.template, request.variants) if versions else ():
                 if variants := tuple(name for name in way.variants if name in prompting.variants):
                     source = Source(benchmark.name, release, versions, variants, _conditions(way, request))
                     by_template.setdefault(way.template, []).append(source)

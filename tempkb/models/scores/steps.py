@@ -10,6 +10,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.steps import Source, Standing
 from tempkb.engine.tasks import Task, said_in
+from tempkb.models.dating import dating_of
 from tempkb.models.scores.kinds import SCORES, Kind
 from tempkb.models.scores.requests import AskRequest
 from tempkb.models.scores.selecting import Wanted, wanted
@@ -57,9 +58,14 @@ def due_models(
     Args:
         rows: of models that are ready.
     """
-    families, killed = {row["family"] for row in rows}, {folder.name for folder in store.lake.unfinished()}
-    asked = {one: wanted(kind, store, benchmarks, one, request, lambda _line: None) for one in families}
-    has_all = (all(_has_all(store, row, one, request) for one in asked[row["family"]]) for row in rows)
+    killed = {folder.name for folder in store.lake.unfinished()}
+    kinds = [(row["family"], dating_of(row) is not None) for row in rows]
+    asked = {
+        one: wanted(kind, store, benchmarks, one[0], request, lambda _line: None, is_dated=one[1]) for one in {*kinds}
+    }
+    has_all = (
+        all(_has_all(store, row, one, request) for one in asked[own]) for row, own in zip(rows, kinds, strict=True)
+    )
     left = (drafts_of(kind.drafts, row["model"]) in killed for row in rows)
     return [row["model"] for row, is_whole, is_left in zip(rows, has_all, left, strict=True) if is_left or not is_whole]
 

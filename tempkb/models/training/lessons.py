@@ -5,15 +5,17 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from tempkb.core.files import replace_whole
+from tempkb.core.windows import Granularity, Window
+from tempkb.models.training.requests import REGIMES, Recipe, RegimeName
+from tempkb.models.training.tables import QUERY, TEXT
 
 CHECKPOINT, COURSE = "checkpoint", "course.json"
 """What is in the folder of a lesson at the end: what was trained, and how its training went."""
-TRAINING = "training.json"
-"""File of a checkpoint that was trained here: how, and from what."""
 
 _LESSON = "lesson.json"
 # What reading raises of a file that is not there, was cut, or was written by another version.
@@ -72,6 +74,62 @@ class Lesson(ABC):
 
 
 @dataclass(frozen=True)
+class DatedLesson(Lesson):
+    """What a language model is trained from, or an expert of one.
+
+    Attributes:
+        name: of the model.
+        mixture: files with what it reads; rows of other periods are passed over.
+        n_queries: how many of the examples are queries.
+        period: length of the periods.
+        starts: their first days.
+    """
+
+    learning: ClassVar[str] = "tempkb.models.training.exercises"
+    name: str
+    key: str
+    recipe: Recipe
+    seed: int
+    base: str
+    regime: RegimeName
+    mixture: tuple[str, ...]
+    n_queries: int
+    period: Granularity
+    starts: tuple[date, ...]
+
+    @property
+    def what(self) -> str:
+        """The model as messages name it."""
+        expert = f", expert {self.periods[0].label}" if REGIMES[self.regime].has_experts else ""
+        return f"model {self.name!r}{expert}"
+
+    @property
+    def periods(self) -> tuple[Window, ...]:
+        """Those of which it reads texts."""
+        return tuple(Window(start, self.period) for start in self.starts)
+
+    @property
+    def n_examples(self) -> dict[str, int]:
+        """How many examples it reads, by source."""
+        return {TEXT: self.recipe.steps * self.recipe.batch_size - self.n_queries, QUERY: self.n_queries}
+
+    def n_steps(self, n_processes: int = 1) -> int:
+        """Return the number of steps of the optimiser, which is the same for any number of processes."""
+        return self.recipe.steps
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> "DatedLesson":
+        """Return what was written as JSON."""
+        read = {
+            "recipe": Recipe(**found["recipe"]),
+            "mixture": tuple(found["mixture"]),
+            "period": Granularity(found["period"]),
+            "starts": tuple(map(date.fromisoformat, found["starts"])),
+        }
+        return cls(**found | read)
+
+
+@dataclass(frozen=True)
 class Course:
     """How training went.
 
@@ -121,4 +179,4 @@ def sha256_of(found: Any) -> str:
 
 def canonical(found: Any) -> str:
     """Return the one way in which something is written as JSON."""
-    return json.dumps(found, sort_keys=True, ensure_ascii=False)
+    return json.dumps(found, sort_keys=True, ensure_ascii=False, default=str)

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tempkb.core.errors import ModelError
+from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import remove_tree
 from tempkb.engine.progress import Meter, on_terminal
 from tempkb.models.training.lessons import CHECKPOINT, Course, Lesson
@@ -63,6 +63,46 @@ def teach(
     if not Course.is_readable(folder) or not (folder / CHECKPOINT).is_dir():
         _train(lesson, folder, log, n_gpus, n_processes, keep_seconds)
     return folder / CHECKPOINT, Course.read(folder)
+
+
+def base_of(name: str, *, has_weights: bool = True) -> tuple[str, str]:
+    """Return the folder of a checkpoint with which training begins, and the digest of its files; empty without a name.
+
+    Args:
+        has_weights: does training begin with its weights?
+
+    Raises:
+        ModelError: it is not there.
+    """
+    if not name:
+        return "", ""
+    from tempkb.models.checkpoints import TOKENIZER_FILES, digest_of_all, find_folder, weight_files
+
+    folder, _ = find_folder(name, None, may_fetch=True)
+    weights, _ = weight_files(name, folder) if has_weights else ([], "")
+    others = [folder / file for file in ("config.json", *TOKENIZER_FILES)]
+    return str(folder), digest_of_all([*weights, *(file for file in others if file.is_file())])
+
+
+def n_gpus_for(what: str, device: str) -> int:
+    """Return on how many GPUs something is trained: all, unless cpu is asked for.
+
+    Raises:
+        SettingsError: another device is asked for, or a GPU where there is none.
+    """
+    if device not in ("", "cpu", "cuda"):
+        raise SettingsError(
+            f"{what}: found the device {device!r}; expected cpu, or cuda for all GPUs. "
+            "CUDA_VISIBLE_DEVICES chooses among them."
+        )
+    if device == "cpu":
+        return 0
+    import torch
+
+    found = torch.cuda.device_count()
+    if device and not found:
+        raise SettingsError(f"{what}: found no GPU; expected one for the device cuda. Leave it out.")
+    return found
 
 
 def _make_room(lesson: Lesson, folder: Path) -> None:

@@ -1,0 +1,87 @@
+"""The table of dated text, and how often texts name years.
+
+Declares the room of corpora.
+"""
+
+from tempkb.engine.room import Room
+from tempkb.store.columns import columns, rules
+from tempkb.store.tables import Family, Table, View
+from tempkb.store.types import INT32, STRING, struct_of
+
+HOME = "home"
+"""Name of the corpus that is made of the home's own wiki."""
+TRAIN, VALIDATION, TEST = SPLITS = ("train", "validation", "test")
+SPAN_KINDS = ("link", "date", "phrase")
+"""Kinds of spans; of two that are the same words the first counts."""
+
+SPAN = struct_of(("start_char", INT32), ("end_char", INT32), ("kind", STRING))
+
+DATED_TEXTS = Table(
+    name="dated_texts",
+    meaning="Texts by the window of their date, for training: sentences of the wiki in the first window whose snapshot "
+    "of the page has them, or texts of a user's own.",
+    columns=columns.with_types(SPAN=SPAN)("""
+        corpus VARCHAR: name of the corpus: home (of this wiki), or that of a user's own
+        window_start DATE: first day of the window in which the text is first seen
+        text_id VARCHAR: the first 32 hexadecimal digits of its SHA-256
+        text VARCHAR (bulk): a sentence of the wiki, or a text of a user's own
+        day DATE: day of a text of a user's own, the first if it has several in the window; null for the wiki's
+        is_since_first_window BOOLEAN: true for sentences of the home's first window, which may be much older
+        page_id BIGINT: the wiki's article with it; of several the one with the lowest number; null for a user's own
+        revision_id BIGINT: revision of the article that was chosen in that window; null for a user's own
+        start_char INTEGER: its offset in the text of the revision, in code points; null for a user's own
+        entity_id VARCHAR: Wikidata item of the article; null if none or unknown, or for a user's own
+        spans SPAN[]: what may be asked for in it, in order and without overlap: links, dates, and noun phrases that are
+            names
+        years INTEGER[]: the years that it names, ascending
+        split VARCHAR: train, validation or test, by its text_id: the same in all windows and corpora
+    """),
+    key=("text_id",),
+    family=Family.CORPUS,
+    partitioned_by="corpus and window",
+    partition_columns=("corpus", "window_start"),
+    persist="view",
+    row_group_rows=8_192,
+    rules=rules(f"""
+        id_is_the_digest: a text_id is the digest of the text
+            text_id <> left(sha256(text), 32)
+        known_split: the split has a known value
+            split NOT IN {SPLITS}
+        spans_are_parts: spans are not empty, lie in the text, and are of a known kind
+            len(list_filter(spans, lambda one: one.start_char < 0 OR one.start_char >= one.end_char
+            OR one.end_char > length(text) OR one.kind NOT IN {SPAN_KINDS})) > 0
+    """),
+)
+
+CORPUS_YEARS = View(
+    name="corpus_years",
+    meaning="How many texts a corpus has of each window, and which share of them names a year at all, one in which the "
+    "corpus has texts, and the year of their own window.",
+    query=f"""
+    WITH spans_of_years AS (
+        SELECT corpus, year(min(window_start)) AS first, year(max(window_start)) AS last
+        FROM {DATED_TEXTS.name} GROUP BY corpus
+    )
+    SELECT corpus, window_start, count(*) AS n_texts, count(*) FILTER (WHERE split = '{TRAIN}') AS n_train,
+           avg((len(years) > 0)::INTEGER) AS names_a_year,
+           avg((len(list_filter(years, lambda one: one BETWEEN first AND last)) > 0)::INTEGER) AS names_a_year_of_corpus,
+           avg(list_contains(years, year(window_start))::INTEGER) AS names_its_year
+    FROM {DATED_TEXTS.name} JOIN spans_of_years USING (corpus)
+    GROUP BY corpus, window_start ORDER BY corpus, window_start
+    """,
+    needs=(DATED_TEXTS.name,),
+)
+
+
+def partition_of(corpus: str, window: str) -> str:
+    """Return the partition of the texts of a corpus in a window (YYYY-MM-DD)."""
+    return f"{corpus}.{window}"
+
+
+def parts_of(partition: str) -> tuple[str, str]:
+    """Return corpus and window (YYYY-MM-DD) of a partition."""
+    corpus, _, window = partition.rpartition(".")
+    return corpus, window
+
+
+ROOM = Room("corpora", (DATED_TEXTS,), (CORPUS_YEARS,), "tempkb.models.corpora.steps")

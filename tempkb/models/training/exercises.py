@@ -1,0 +1,308 @@
+"""The process that trains language models on dated text: `python -m tempkb.models.training.exercises FOLDER`.
+
+Which row of the mixture is read as the n-th example is a function of n alone (`Draws`), so that a training that was
+killed goes on with the next one. What is asked is what a score asks: of models with an encoder one span of the text is
+hidden (salient span masking; T5 reads `<extra_id_0>` in its place, and answers `<extra_id_0> span <extra_id_1>`), and
+causal models are asked for every token behind the date.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import torch
+import transformers
+from datasets import Dataset, disable_progress_bars
+from numpy.typing import NDArray
+from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pad_sequence
+
+from tempkb.benchmarks.chance import draw
+from tempkb.core.errors import ModelError
+from tempkb.core.prompts import Prompt
+from tempkb.core.windows import window_of
+from tempkb.models.checkpoints import (
+    UNFIT,
+    check_vocabulary,
+    context_tokens_of,
+    first_line,
+    quiet_transformers,
+    read_config,
+    read_tokenizer,
+)
+from tempkb.models.dating import in_front
+from tempkb.models.families import TRAITS
+from tempkb.models.loading import LoadedModel
+from tempkb.models.rows import Plan, Row, tokenize
+from tempkb.models.training.learning import Watch, arguments, begin, course_of, main, n_processes, run
+from tempkb.models.training.lessons import CHECKPOINT, DatedLesson
+from tempkb.models.training.requests import REGIMES
+from tempkb.models.training.tables import QUERY, TEXT
+
+_NOT_ASKED = -100  # target of a token that is not asked for
+_TRIES = 100  # texts in which nothing can be asked for, one after the other
+_AROUND = 4  # special tokens of a text, at most
+_WORKERS = 2  # processes that make examples while a GPU computes
+_DROPOUT = ("dropout", "dropout_rate", "attention_dropout", "attn_pdrop", "embd_pdrop", "resid_pdrop", "hidden_dropout")
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Which row of a mixture is read as the n-th example.
+
+    Every so manyth example is a query. Texts are of each period in turn, or of one after the other in the order of
+    time, and queries likewise; those of a period come in an order by chance, and then again in another one.
+
+    Attributes:
+        rows: places of the rows, by source and period; periods without rows are left out.
+        n_examples: in all, by source.
+    """
+
+    rows: Mapping[str, Sequence[NDArray[np.int64]]]
+    n_examples: Mapping[str, int]
+    texts_per_query: int
+    in_order: bool
+    seed: int
+    _orders: dict[tuple[str, int], tuple[int, NDArray[np.int64]]] = field(default_factory=dict)
+
+    def __call__(self, n: int, skipped: int = 0) -> int:
+        """Return the place of a row.
+
+        Args:
+            skipped: how many rows of the period are passed over, in which nothing can be asked for.
+        """
+        each = self.texts_per_query + 1
+        n_queries = n // each if self.n_examples[QUERY] else 0
+        is_query = self.n_examples[QUERY] > 0 and n % each == self.texts_per_query
+        source, of_source = (QUERY, n_queries) if is_query else (TEXT, n - n_queries)
+        periods = self.rows[source]
+        if self.in_order:
+            period = of_source * len(periods) // self.n_examples[source]
+            of_period = of_source - -(-period * self.n_examples[source] // len(periods))
+        else:
+            of_period, period = divmod(of_source, len(periods))
+        turn, place = divmod(of_period, len(periods[period]))
+        order = self._order(source, period, turn, len(periods[period]))
+        return int(periods[period][order[(place + skipped) % len(order)]])
+
+    def _order(self, source: str, period: int, turn: int, n: int) -> NDArray[np.int64]:
+        held = self._orders.get((source, period))
+        if held is None or held[0] != turn:
+            chance = np.random.default_rng([self.seed, [TEXT, QUERY].index(source), period, turn])
+            held = self._orders[source, period] = turn, chance.permutation(n)
+        return held[1]
+
+
+class Asking:
+    """Makes a row of tokens of a text: what the model reads, and what it is asked for.
+
+    Args:
+        max_tokens: of the text with its date.
+    """
+
+    def __init__(self, model: LoadedModel, max_tokens: int) -> None:
+        self._model = model
+        self._max_tokens = min(max_tokens, model.context_tokens or max_tokens)
+        traits, config = TRAITS[model.family], model.module.config
+        self._planners = {
+            template: traits.planner(template, model.tokenizer, config, self._max_tokens)
+            for template in traits.templates
+        }
+
+    def row(self, date: str, text: str, spans: Sequence[tuple[int, int]]) -> Row | None:
+        """Return what is asked of a text; None if nothing can be.
+
+        Args:
+            date: in front of the text; empty for none.
+            spans: first code point of each, and the one behind its last; the first that can be asked for is.
+        """
+        tokens = tokenize(self._model.tokenizer, [date + text])[0]
+        if len(tokens.ids) > self._max_tokens - _AROUND:
+            text = text[: max(0, tokens.offsets[self._max_tokens - _AROUND][0] - len(date))].rstrip()
+            tokens = tokenize(self._model.tokenizer, [date + text])[0]
+        if self._model.family == "causal":
+            return self._continued(date, text)
+        planner = self._planners["span_end"]
+        for start, end in spans:
+            if end <= len(text):
+                plan = planner.plan(Prompt(date + text[:start], text[start:end], text[end:]), tokens)
+                if isinstance(plan, Plan):
+                    return plan.rows[0]
+        return None
+
+    def _continued(self, date: str, text: str) -> Row | None:
+        """All tokens behind the date, and the one that ends texts."""
+        if not text.strip():
+            return None
+        prompt, planner = Prompt(date, text), self._planners["span" if date else "sentence"]
+        plan = planner.plan(prompt, tokenize(self._model.tokenizer, [planner.text(prompt)])[0])
+        if not isinstance(plan, Plan):
+            return None
+        (row,), end = plan.rows, self._model.tokenizer.eos_token_id
+        if end is None:
+            return row
+        last = row.targets[-1]
+        return Row((*row.tokens, last), (*row.positions, len(row.tokens)), (*row.targets, end))
+
+
+class Examples(torch.utils.data.Dataset[Row]):
+    """The examples of a lesson, each made when it is asked for."""
+
+    def __init__(self, lesson: DatedLesson, mixture: Dataset, asking: Asking) -> None:
+        self._lesson, self._mixture, self._asking = lesson, mixture, asking
+        places = {one.start: place for place, one in enumerate(lesson.periods)}
+        days, kinds = np.unique(mixture.data["window_start"].to_numpy(), return_inverse=True)
+        own = [places.get(window_of(day, lesson.period).start, -1) for day in days.tolist()]
+        self._periods = np.array(own)[kinds]
+        is_query = pc.equal(mixture.data["source"], QUERY).to_numpy()
+        found = {
+            source: [
+                np.flatnonzero((is_query == (source == QUERY)) & (self._periods == place))
+                for place in range(len(places))
+            ]
+            for source in (TEXT, QUERY)
+        }
+        rows = {source: [one for one in those if len(one)] for source, those in found.items()}
+        how, recipe = REGIMES[lesson.regime], lesson.recipe
+        self.draws = Draws(rows, lesson.n_examples, recipe.texts_per_query, how.in_order, lesson.seed)
+        self._dates = [in_front(one) if how.is_dated else "" for one in lesson.periods]
+
+    def __len__(self) -> int:
+        return sum(self._lesson.n_examples.values())
+
+    def __getitem__(self, n: int) -> Row:
+        for skipped in range(_TRIES):
+            at = self.draws(n, skipped)
+            held = self._mixture[at]
+            spans = [(one["start_char"], one["end_char"]) for one in held["spans"]]
+            first = draw(self._lesson.seed, "span", n) % max(1, len(spans))
+            date = self._dates[self._periods[at]]
+            row = self._asking.row(date, held["text"], spans[first:] + spans[:first])
+            if row is not None:
+                return row
+        raise ModelError(
+            f"{self._lesson.what}: found nothing to ask for in {_TRIES} texts one after the other, such as "
+            f"{held['text'][:80]!r}; expected texts of at most {self._lesson.recipe.max_tokens} tokens with spans of "
+            "their own tokens. Set max_tokens, or begin with another checkpoint."
+        )
+
+
+class Padded:
+    """Makes tensors of rows of tokens."""
+
+    def __init__(self, model: LoadedModel) -> None:
+        self._model = model
+
+    def __call__(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
+        """Return what a model reads, and at each place of its answers the token that it is asked for, or -100."""
+        labels = []
+        for row in rows:
+            asked = dict(zip(row.positions, row.targets, strict=True))
+            labels.append([asked.get(place, _NOT_ASKED) for place in range(len(row.tokens))])
+        read = [row.source or row.tokens for row in rows]
+        found = {
+            "input_ids": self._tensor(read, self._model.pad_id),
+            "attention_mask": self._tensor([[1] * len(one) for one in read], 0),
+            "labels": self._tensor(labels, _NOT_ASKED),
+        }
+        if self._model.traits.has_sources:
+            found["decoder_input_ids"] = self._tensor([row.tokens for row in rows], self._model.pad_id)
+        return found
+
+    def _tensor(self, lists: Sequence[Sequence[int]], pad: int) -> torch.Tensor:
+        return pad_sequence([torch.tensor(one) for one in lists], batch_first=True, padding_value=pad)
+
+
+def loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None = None) -> torch.Tensor:
+    """Return the mean of -log p in nats over the tokens of a step that are asked for."""
+    total = cross_entropy(
+        outputs.logits.flatten(0, 1).float(), labels.flatten(), ignore_index=_NOT_ASKED, reduction="sum"
+    )
+    return total / ((labels != _NOT_ASKED).sum() if num_items_in_batch is None else num_items_in_batch)
+
+
+def begun(lesson: DatedLesson) -> LoadedModel:
+    """Return the model with which training begins.
+
+    Raises:
+        ModelError: the base cannot be used.
+    """
+    folder, recipe = Path(lesson.base), lesson.recipe
+    tokenizer, (config, family) = read_tokenizer(lesson.base, folder), read_config(lesson.base, folder)
+    for name in filter(config.to_dict().__contains__, _DROPOUT):
+        setattr(config, name, recipe.dropout)
+    config.use_cache = False
+    maker = getattr(transformers, TRAITS[family].loader)
+    try:
+        if recipe.random_weights:
+            module = maker.from_config(config, dtype=torch.float32, trust_remote_code=False)
+        else:
+            module = maker.from_pretrained(
+                folder,
+                config=config,
+                dtype=torch.float32,
+                trust_remote_code=False,
+                local_files_only=True,
+                use_safetensors=True,
+            )
+    except UNFIT as error:
+        raise ModelError(f"the base {lesson.base} cannot be loaded: {first_line(error)}.") from error
+    check_vocabulary(lesson.base, module, tokenizer)
+    context = context_tokens_of(config, module, tokenizer)
+    return LoadedModel(family, module, tokenizer, torch.device("cpu"), "float32", context)
+
+
+def new_trainer(model: LoadedModel, lesson: DatedLesson, folder: Path, keep_seconds: float) -> transformers.Trainer:
+    """Return the trainer of a lesson."""
+    recipe, has_gpu = lesson.recipe, torch.cuda.is_available()
+    mixture = Dataset.from_parquet(list(lesson.mixture), cache_dir=str(folder / "caches"))
+    mini = min(recipe.mini_batch_size, recipe.batch_size // n_processes())
+    told = transformers.TrainingArguments(
+        **arguments(lesson, folder) | {"optim": {"adamw": "adamw_torch"}.get(recipe.optimizer, recipe.optimizer)},
+        max_steps=recipe.steps,
+        per_device_train_batch_size=mini,
+        gradient_accumulation_steps=recipe.batch_size // (mini * n_processes()),
+        lr_scheduler_type="constant_with_warmup" if recipe.schedule == "constant" else "linear",
+        warmup_steps=ceil(recipe.warm_up * recipe.steps),
+        train_sampling_strategy="sequential",
+        remove_unused_columns=False,
+        dataloader_num_workers=_WORKERS if has_gpu else 0,
+    )
+    return transformers.Trainer(
+        model=model.module,
+        args=told,
+        train_dataset=Examples(lesson, mixture, Asking(model, recipe.max_tokens)),
+        data_collator=Padded(model),
+        compute_loss_func=loss,
+        callbacks=[Watch(lesson, told.device, keep_seconds)],
+    )
+
+
+def learn(lesson: DatedLesson, folder: Path, keep_seconds: float) -> None:
+    """Train a language model and write its checkpoint and course.
+
+    Args:
+        keep_seconds: after how long the state of training is kept again, to go on from there after a kill.
+
+    Raises:
+        ModelError: the base cannot be used, or the loss became infinite.
+    """
+    disable_progress_bars()
+    begin(lesson)
+    with quiet_transformers():
+        model = begun(lesson)
+        trainer = new_trainer(model, lesson, folder, keep_seconds)
+    if run(trainer, folder):
+        model.module.config.use_cache = True
+        with quiet_transformers():
+            model.module.save_pretrained(folder / CHECKPOINT)
+            model.tokenizer.save_pretrained(folder / CHECKPOINT)
+        course_of(trainer.state).write(folder)
+
+
+if __name__ == "__main__":
+    main(DatedLesson, learn)

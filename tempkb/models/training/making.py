@@ -1,0 +1,280 @@
+"""Trains language models that are told the time, and adds them to the home; one model a run.
+
+A checkpoint has a file that says how it was trained and from what (`training.json`), and, if its model is told a date,
+a line in `config.json` that says how (`tempkb.models.dating`).
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tempkb.benchmarks.card import plot_means
+from tempkb.core.errors import ModelError, SettingsError
+from tempkb.core.files import own, remove_tree
+from tempkb.core.model_names import Family
+from tempkb.core.model_words import ModelRequest
+from tempkb.core.wording import counted, sized
+from tempkb.engine.steps import Log
+from tempkb.engine.tasks import Done, Order, Picture
+from tempkb.models.adding import add_model
+from tempkb.models.adding import models as add_models
+from tempkb.models.dating import Dating
+from tempkb.models.known import TRAINING, known_model, training_of
+from tempkb.models.tables import MODELS
+from tempkb.models.training.lessons import Course, DatedLesson, canonical, sha256_of
+from tempkb.models.training.mixtures import Mixing
+from tempkb.models.training.requests import TrainRequest, require_extra, train_request
+from tempkb.models.training.tables import QUERY, TEXT, drafts_of
+from tempkb.models.training.teaching import base_of, n_gpus_for, school, teach
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
+
+_NEEDED = ("datasets", "accelerate")
+_NUMBER = 4  # bytes
+_NOUNS = {TEXT: ("text", "texts"), QUERY: ("query", "queries")}
+_STATES = {"adamw": 2, "adafactor": 0}  # numbers that an optimiser keeps of each weight
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model that was trained.
+
+    Attributes:
+        mixture: what it has read.
+        model: its row.
+        courses: how training went, by the label of the expert; of a model that is one, by its name.
+    """
+
+    mixture: Version
+    model: Version
+    courses: dict[str, Course]
+
+
+class Training:
+    """The training of a model.
+
+    Raises:
+        SettingsError: a number is not allowed, a package is not installed, or there is nothing to read.
+        DesignError: the release is not whole.
+        ModelError: the base cannot be used.
+    """
+
+    def __init__(self, store: Store, request: TrainRequest) -> None:
+        from tempkb.models.checkpoints import read_config
+
+        require_extra(f"model {request.name!r}: training", _NEEDED)
+        self.request, self.recipe, self._store = request, request.recipe(), store
+        self._base, self._base_sha256 = base_of(request.base, has_weights=not self.recipe.random_weights)
+        self.family: Family = read_config(request.base, Path(self._base))[1]
+        if self.family == "masked":
+            raise ModelError(
+                f"model {request.name!r}: its base {request.base} is a masked model; expected a causal one, or one "
+                "with an encoder and a decoder, such as T5"
+            )
+        self.mixing = Mixing(store, request, has_spans=self.family == "seq2seq")
+        self.place = store.home.checkpoints / request.name
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters of the base."""
+        import torch
+        import transformers
+
+        from tempkb.models.checkpoints import quiet_transformers, read_config
+        from tempkb.models.families import TRAITS
+
+        config, _ = read_config(self.request.base, Path(self._base))
+        with quiet_transformers(), torch.device("meta"):  # where weights take no memory
+            module = getattr(transformers, TRAITS[self.family].loader).from_config(config)
+        return sum(weights.numel() for weights in module.parameters())
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """All that decides what the model becomes."""
+        request = self.request
+        return self.recipe.numbers() | {
+            "regime": request.regime,
+            "period": f"{request.period}",
+            "windows": [f"{day}" for day in request.windows],
+            "corpus": request.corpus if self.recipe.texts_per_query else None,
+            "release": request.release or None,
+            "seed": request.seed,
+            "base_sha256": self._base_sha256,
+            "read": self.mixing.inputs,
+        }
+
+    def trained(self, log: Log) -> Trained:
+        """Train it and add it, going on from where an earlier run has ended; one that is there is only compared.
+
+        Raises:
+            SettingsError: the name is bound to another model, or its folder is not tempkb's.
+            ModelError: training has failed.
+            LockTimeoutError: another run works on it.
+        """
+        name = self.request.name
+        with self._store.lake.resumable(drafts_of(name)) as drafts:
+            self._require_free()
+            mixture = self.mixing.made(drafts.folder)
+            key = sha256_of([self.numbers, mixture.version])
+            if training_of(self.place).get("key") == key:
+                log(f"Model {name} is trained already, in the same way.")
+            else:
+                self._train(drafts.folder, key, mixture, log)
+            until, place = self.mixing.until, str(self.place.resolve())
+            model = add_model(self._store, ModelRequest(name, place, None, self.family, (until, until)), log)
+            drafts.is_finished = True
+        courses = {label: Course.of(one) for label, one in training_of(self.place)["courses"].items()}
+        return Trained(mixture, model, courses)
+
+    def _require_free(self) -> None:
+        """Refuse a name that is bound to another model, before anything is written."""
+        what, known = f"model {self.request.name!r}", training_of(self.place)
+        if own(self._store.home.path, self.place).exists() and not known:
+            raise SettingsError(
+                f"{what}: found {self.place}, which tempkb did not write, since it has no {TRAINING} that can be read; "
+                "expected it free for this model. Move it away, or choose another name"
+            )
+        held = known_model(self._store.lake, self.request.name)
+        if held is None:
+            return
+        before, now = known.get("numbers", {}), json.loads(canonical(self.numbers))
+        differing = [
+            f"{one} {before.get(one)}, found {now.get(one)}"
+            for one in {**before, **now}
+            if before.get(one) != now.get(one)
+        ]
+        if not known or differing:
+            raise SettingsError(
+                f"{what}: expected the model to which the name is bound "
+                f"({'; '.join(differing) or 'not trained here'}). A name keeps its files for good, because scores "
+                f"refer to it. Choose another name, or remove the model first: tempkb model rm {self.request.name}"
+            )
+
+    def lessons(self, key: str, mixture: Version) -> dict[str, DatedLesson]:
+        """Return what is learnt, by the label of the expert; of a model that is one, by its name."""
+        request, periods = self.request, self.mixing.periods
+        whole = DatedLesson(
+            request.name,
+            key,
+            self.recipe,
+            request.seed,
+            self._base,
+            request.regime,
+            tuple(str(path) for path in mixture.paths()),
+            self.mixing.n_examples[QUERY],
+            request.period,
+            tuple(one.start for one in periods),
+        )
+        if not request.how.has_experts:
+            return {request.name: whole}
+        return {one.label: replace(whole, key=sha256_of([key, one.label]), starts=(one.start,)) for one in periods}
+
+    def _train(self, folder: Path, key: str, mixture: Version, log: Log) -> None:
+        n_gpus = n_gpus_for(f"model {self.request.name!r}", self.request.device)
+        taught = dict[str, tuple[Path, Course]]()
+        with school(DatedLesson.learning, is_needed=False):
+            for label, lesson in self.lessons(key, mixture).items():
+                log(f"Training {lesson.what}: {lesson.n_steps():,} steps.")
+                room = folder / "lessons" / label
+                room.mkdir(parents=True, exist_ok=True)
+                if lesson.with_key(room, lesson.key) is not None:
+                    # The home may be elsewhere now.
+                    lesson.write(room)
+                taught[label] = teach(lesson, room, log, n_gpus)
+        draft = self._assembled(folder, {label: checkpoint for label, (checkpoint, _) in taught.items()})
+        about = {
+            "key": key,
+            "asked": replace(self.request, device="").words,
+            "numbers": self.numbers,
+            "mixture": {one.name: one.sha256 for one in mixture.files},
+            "courses": {label: asdict(course) for label, (_, course) in taught.items()},
+        }
+        (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        # What is in its place has no row: it was left there by a run that was killed.
+        remove_tree(self._store.home.path, self.place, TRAINING)
+        draft.rename(self.place)
+
+    def _assembled(self, folder: Path, checkpoints: Mapping[str, Path]) -> Path:
+        """One checkpoint of those of all experts, whose config says how the model is told a date."""
+        draft, how = folder / "whole", self.request.how
+        remove_tree(folder, draft)
+        *earlier, newest = checkpoints
+        shutil.copytree(checkpoints[newest], draft)
+        for label in earlier:
+            (draft / label).mkdir()
+            for file in checkpoints[label].glob("model*.safetensors*"):
+                shutil.copy(file, draft / label)
+        if how.is_dated or how.has_experts:
+            file, dating = draft / "config.json", Dating(self.mixing.periods, how.has_experts)
+            config = json.loads(file.read_text("utf-8")) | dating.line()
+            file.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")
+        return draft
+
+
+def plan(store: Store, request: TrainRequest) -> list[str]:
+    """Return what a training would read and take, in sentences.
+
+    Raises:
+        SettingsError: it would be refused; see `Training` for other errors.
+    """
+    training = Training(store, request)
+    training._require_free()  # noqa: SLF001 - of this module
+    with store.lake.staging() as folder:
+        counts = training.mixing.counted(folder)
+    recipe, mixing = training.recipe, training.mixing
+    n_models = len(mixing.periods) if request.how.has_experts else 1
+    n = training.n_parameters
+    whole = n * _NUMBER
+    state = whole * (1 + _STATES[recipe.optimizer])
+    of = f"{counted(n_models, 'expert')}, each of " if request.how.has_experts else ""
+    lines = [
+        f"{request.name}: {of}{recipe.steps:,} steps of {counted(recipe.batch_size, 'example')} ("
+        + ", ".join(counted(n_of, *_NOUNS[source]) for source, n_of in mixing.n_examples.items() if n_of)
+        + f"); it would know until {mixing.until}"
+    ]
+    for source, by_period in counts.rows.items():
+        there = ", ".join(f"{period.label} {n_of:,}" for period, n_of in by_period.items() if n_of)
+        if there:
+            lines.append(f"{_NOUNS[source][1]} that it may read: {there}")
+    lines += [f"not read: {n_of:,}, {why}" for why, n_of in counts.left_out.items()]
+    lines.append(
+        f"disk: {sized(n_models * whole)} for the checkpoint; while it trains {sized(2 * (n_models * whole + state))} "
+        f"more at most for what it goes on from after a kill, and {sized(2 * counts.n_bytes)} for the texts"
+    )
+    lines.append(
+        f"memory of each process or GPU: {sized(whole + state)} for {n:,} weights, their gradients and what the "
+        f"optimiser keeps, and the activations of {recipe.mini_batch_size} texts of {recipe.max_tokens} tokens"
+    )
+    return lines
+
+
+def models(order: Order) -> Done:
+    """Train a model, or read the checkpoint of one; see `tempkb.models.adding`."""
+    if not order.said.get("regime"):
+        return add_models(order)
+    (name,) = order.keys
+    training = Training(order.store, train_request(name, order.said))
+    trained, done = training.trained(order.log), Done()
+    done.add(trained.mixture, trained.model)
+    done.shows = lambda: {MODELS.name: {what: Picture(one) for what, one in _curves(trained.courses)}}
+    return done
+
+
+def _curves(courses: Mapping[str, Course]) -> Iterator[tuple[str, str]]:
+    for label, course in courses.items():
+        for what, picture in curves(course).items():
+            yield (f"{what} of {label}" if len(courses) > 1 else what), picture
+
+
+def curves(course: Course) -> Mapping[str, str]:
+    """Return Markdown images of a training: its loss by step, and how it was judged by epoch."""
+    drawn = {"loss": course.losses, "validation accuracy": course.validation}
+    return {
+        title: plot_means(f"{title} of the training", [f"{at:g}" for at, _ in points], {title: [y for _, y in points]})
+        for title, points in drawn.items()
+        if points
+    }

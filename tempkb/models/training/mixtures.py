@@ -1,0 +1,240 @@
+"""What a model is to read: texts of a corpus and train queries of a release, chosen by hash, as many of each period."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.fact_queries.prompts import UNDATED
+from tempkb.benchmarks.register import entry_of, release_versions, require_whole
+from tempkb.core.errors import SettingsError
+from tempkb.core.options import listed
+from tempkb.core.windows import Window, window_of, windows_between
+from tempkb.models.corpora.tables import DATED_TEXTS, TRAIN, partition_of, parts_of
+from tempkb.models.training.requests import TrainRequest
+from tempkb.models.training.tables import MIXTURES, QUERY, TEXT
+from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.store import Store
+from tempkb.store.versions import Version
+
+if TYPE_CHECKING:
+    import duckdb
+
+NOT_DRAWN = "not_drawn: training ends before it would be read"
+PROMPTINGS = {one.name: one.prompting for one in BENCHMARKS if one.prompting is not None and one.prompting.dated}
+"""How models are asked about the benchmarks of facts, by name."""
+_BATCH_ROWS = 8_192
+# Why a text is not read, or nothing.
+_WHY = f"""
+    CASE WHEN split <> '{TRAIN}' THEN 'held_out: for validation or the test'
+         WHEN is_since_first_window AND NOT $oldest THEN 'oldest: may be much older than its window'
+         WHEN len(spans) = 0 AND $has_spans THEN 'no_spans: nothing can be asked for in it'
+         ELSE '' END
+"""
+# An item has the same prompt in each window in which the answer holds.
+_QUERIES = f"""
+    SELECT window_start, prompt_id AS text_id, min(item_id) AS item_id,
+           any_value(left_context || target || right_context) AS text,
+           any_value([{{'start_char': length(left_context), 'end_char': length(left_context) + length(target),
+                        'kind': 'answer'}}]) AS spans
+    FROM prompts WHERE variant = '{UNDATED}' AND role = 'current' AND split = '{TRAIN}'
+      AND window_start >= $first AND window_start < $end
+    GROUP BY window_start, prompt_id
+"""
+_COUNTED = f"""
+    SELECT '{TEXT}', date_trunc($period, window_start)::DATE, {_WHY} AS why, count(*), sum(strlen(text))::BIGINT
+    FROM corpus GROUP BY ALL
+    UNION ALL
+    SELECT '{QUERY}', date_trunc($period, window_start)::DATE, '', count(*), sum(strlen(text))::BIGINT
+    FROM ({_QUERIES}) GROUP BY ALL
+"""
+_PLACE = """
+    row_number() OVER (
+        PARTITION BY date_trunc($period, window_start) ORDER BY md5(concat_ws(' ', $seed, text_id)), window_start
+    )
+"""
+_ROWS = f"""
+    WITH drawn AS (
+        SELECT window_start, text_id FROM corpus WHERE {_WHY} = '' QUALIFY {_PLACE} <= $most_texts
+    )
+    SELECT $model AS model, window_start, '{TEXT}' AS source, $corpus AS name, text_id, NULL::VARCHAR AS item_id, text,
+           spans
+    FROM corpus SEMI JOIN drawn USING (window_start, text_id)
+    UNION ALL
+    SELECT $model, window_start, '{QUERY}', $release, text_id, item_id, text, spans FROM ({_QUERIES})
+    QUALIFY {_PLACE} <= $most_queries
+    ORDER BY window_start, source, text_id
+"""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows of which a mixture is made.
+
+    Attributes:
+        rows: that may be read, by source and period.
+        left_out: how many are not read, by the reason.
+        n_bytes: of all that is read, at most.
+    """
+
+    rows: Mapping[str, Mapping[Window, int]]
+    left_out: Mapping[str, int]
+    n_bytes: int
+
+
+class Mixing:
+    """Makes the mixture of a model.
+
+    Args:
+        has_spans: are only texts read in which something can be asked for?
+
+    Raises:
+        SettingsError: the corpus has no texts of these windows, or the release no queries.
+        DesignError: there is no such release, or it is not whole.
+    """
+
+    def __init__(self, store: Store, request: TrainRequest, *, has_spans: bool) -> None:
+        self._store, self.request, self._recipe = store, request, request.recipe()
+        (first, end), period = request.windows, request.period
+        self.periods = tuple(windows_between(window_of(first, period).start, end, period))
+        self._texts = self._versions_of_texts() if self._recipe.texts_per_query else []
+        self._queries = self._versions_of_queries() if request.release else []
+        self._chosen = {
+            "first": f"{first}",
+            "end": f"{end}",
+            "period": f"{period}",
+            "oldest": self._recipe.oldest,
+            "has_spans": has_spans,
+        }
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Versions from which it is made, by table and partition."""
+        return {f"{one.table} {one.partition}": one.version for one in (*self._texts, *self._queries)}
+
+    @property
+    def until(self) -> date:
+        """The end of the last window of which something is read."""
+        days = [parts_of(one.partition)[1] for one in self._texts]
+        granularity = self._store.home.settings.granularity
+        return max(
+            (window_of(date.fromisoformat(day), granularity).end for day in days), default=self.request.windows[1]
+        )
+
+    @property
+    def n_examples(self) -> dict[str, int]:
+        """How many examples a training reads, of each expert if there are some, by source."""
+        n, each = self._recipe.steps * self._recipe.batch_size, self._recipe.texts_per_query + 1
+        n_queries = n // each if self._queries else 0
+        return {TEXT: n - n_queries, QUERY: n_queries}
+
+    def _most(self, source: str, rows: Mapping[Window, int]) -> int:
+        """How many rows of a period are read at most."""
+        n_periods = 1 if self.request.how.has_experts else sum(map(bool, rows.values()))
+        return ceil(self.n_examples[source] / max(1, n_periods))
+
+    def counted(self, folder: Path) -> Counts:
+        """Count what there is to read.
+
+        Args:
+            folder: for what does not fit in memory.
+
+        Raises:
+            SettingsError: nothing may be read of a period.
+        """
+        with self._seeing(folder) as connection:
+            return self._counted(connection)
+
+    def made(self, folder: Path) -> Version:
+        """Return the mixture, which is written unless it is there; see `counted`."""
+        held = self._store.lake.current(MIXTURES.name, self.request.name)
+        is_split = self.request.how.has_experts
+        made_with = self._chosen | {"seed": f"{self.request.seed}", "has_experts": is_split, **self.n_examples}
+        if held is not None and held.inputs == self.inputs and {**held.settings, **made_with} == held.settings:
+            return held
+        names = {"model": self.request.name, "corpus": self.request.corpus, "release": self.request.release}
+        with self._seeing(folder) as connection:
+            counts = self._counted(connection)
+            left_out = [Exclusion(why, n, "") for why, n in counts.left_out.items()]
+            params = {
+                **names,
+                **self._chosen,
+                "seed": f"{self.request.seed}",
+                "most_texts": self._most(TEXT, counts.rows[TEXT]),
+                "most_queries": self._most(QUERY, counts.rows[QUERY]),
+            }
+            reader = connection.sql(_ROWS, params=params).to_arrow_reader(_BATCH_ROWS)
+            rows = (pa.Table.from_batches([batch]) for batch in reader)
+            return self._store.write(MIXTURES, names["model"], rows, Provenance(self.inputs, made_with), left_out)
+
+    @contextmanager
+    def _seeing(self, folder: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
+        prompts = next(iter(PROMPTINGS.values())).table.schema
+        with spilling_to(folder) as connection:
+            for name, versions, schema in (
+                ("corpus", self._texts, DATED_TEXTS.schema),
+                ("prompts", self._queries, prompts),
+            ):
+                view_files(connection, name, [path for one in versions for path in one.paths()], schema)
+            yield connection
+
+    def _counted(self, connection: "duckdb.DuckDBPyConnection") -> Counts:
+        rows = {source: dict.fromkeys(self.periods, 0) for source in (TEXT, QUERY)}
+        left_out, n_bytes = defaultdict[str, int](int), 0
+        for source, start, why, n, size in connection.execute(_COUNTED, self._chosen).fetchall():
+            if why:
+                left_out[why] += n
+            else:
+                rows[source][Window(start, self.request.period)] = n
+                n_bytes += size
+        self._require(rows)
+        for source, by_period in rows.items():
+            most = self._most(source, by_period)
+            left_out[NOT_DRAWN] += sum(max(0, n - most) for n in by_period.values())
+        return Counts(rows, {why: n for why, n in left_out.items() if n}, n_bytes)
+
+    def _require(self, rows: Mapping[str, Mapping[Window, int]]) -> None:
+        what, request = f"model {self.request.name!r}", self.request
+        if empty := [one.label for one, n in rows[TEXT].items() if not n and self.n_examples[TEXT]]:
+            raise SettingsError(
+                f"{what}: the corpus {request.corpus} has no text of {', '.join(empty)} that may be read; expected "
+                "some of each period. Name other windows, or add texts to the corpus"
+            )
+        found = rows[QUERY].values()
+        if self.n_examples[QUERY] and not (all(found) if request.how.has_experts else any(found)):
+            raise SettingsError(
+                f"{what}: the release {request.release} has no train queries about these windows"
+                f"{', or not about each' if request.how.has_experts else ''}; expected some, as TempLAMA has. Name "
+                "another release, or none"
+            )
+
+    def _versions_of_texts(self) -> list[Version]:
+        corpus, (first, end) = self.request.corpus, self.request.windows
+        keys = [key for key in self._store.lake.partitions(DATED_TEXTS.name) if parts_of(key)[0] == corpus]
+        days = [day for _, day in map(parts_of, keys) if f"{first}" <= day < f"{end}"]
+        if not days:
+            there = f"windows from {parts_of(keys[0])[1]} to {parts_of(keys[-1])[1]}" if keys else "none"
+            raise SettingsError(
+                f"model {self.request.name!r}: the corpus {corpus} has no window that begins on or after {first} and "
+                f"before {end}; there: {there}. Make it first: tempkb corpus --help"
+            )
+        return self._store.lake.versions(DATED_TEXTS.name, [partition_of(corpus, day) for day in days])
+
+    def _versions_of_queries(self) -> list[Version]:
+        name = self.request.release
+        benchmark = entry_of(self._store.home, name).asked["benchmark"]
+        if benchmark not in PROMPTINGS:
+            raise SettingsError(
+                f"model {self.request.name!r}: {name} is a release of {benchmark}; expected one of facts: "
+                f"{listed(list(PROMPTINGS))}"
+            )
+        require_whole(self._store, name)
+        return release_versions(self._store, PROMPTINGS[benchmark].table, name)
