@@ -62,8 +62,7 @@ def built(tmp_path_factory):
     """The home of `store`, built once."""
     spells = {
         name: [
-            (f"Q10{CLUBS.index(club(place, year)) + 1}", f"{year}-01-01", f"{year}-12-31")
-            for year in range(2017, 2021)
+            (f"Q10{CLUBS.index(club(place, year)) + 1}", f"{year}-01-01", f"{year}-12-31") for year in range(2017, 2021)
         ]
         for place, name in enumerate(NAMES)
     }

@@ -46,7 +46,7 @@ def one_after_the_other(sizes, n, texts_per_query, in_order, seed):
     return found
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.integers(1, 7), min_size=1, max_size=4),
     st.lists(st.integers(1, 3), max_size=3),
