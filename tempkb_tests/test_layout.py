@@ -121,7 +121,7 @@ ASSETS = {
     "ecbd_releases": "ecbd",
     "ecbd_prompts": "ecbd",
     "models": "models",
-    "mixtures": "training",
+    "mixtures": "models",
     "prompt_scores": "scores",
     "generations": "generations",
     "knowledge": "results",
@@ -341,6 +341,7 @@ def test_every_asset_is_a_declared_table():
         assert set(table.key) <= set(table.schema.names)
         of_models = (
             "models",
+            "mixtures",
             "prompt_scores",
             "generations",
             "linkers",

@@ -1,9 +1,5 @@
-"""The table of models: which language models a home knows, and by which files.
+"""The table of models: which language models a home knows, and by which files."""
 
-Declares the room of language models.
-"""
-
-from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules
 from tempkb.store.tables import Family, Table
 
@@ -54,7 +50,3 @@ MODELS = Table(
 )
 
 TABLES = (MODELS,)
-
-
-ROOM = Room("models", TABLES)
-"""Its rows are made by the task of the room of training."""

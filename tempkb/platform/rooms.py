@@ -11,8 +11,7 @@ from tempkb.benchmarks.fact_queries.views import ROOM as FACT_QUERIES
 from tempkb.models.generations.tables import ROOM as GENERATIONS
 from tempkb.models.linking.tables import ROOM as LINKING
 from tempkb.models.scores.tables import ROOM as SCORES
-from tempkb.models.tables import ROOM as MODELS
-from tempkb.models.training.tables import ROOM as TRAINING
+from tempkb.models.training.tables import ROOM as MODELS
 from tempkb.results.room import ROOM as RESULTS
 from tempkb.wiki.dumps.tables import ROOM as DUMPS
 from tempkb.wiki.mentions.tables import ROOM as MENTIONS
@@ -31,7 +30,6 @@ ROOMS = (
     FACT_QUERIES,
     *(one.room for one in BENCHMARKS),
     MODELS,
-    TRAINING,
     SCORES,
     GENERATIONS,
     LINKING,

@@ -58,15 +58,15 @@ CORPUS_YEARS = View(
     meaning="How many texts a corpus has of each window, and which share of them names a year at all, one in which the "
     "corpus has texts, and the year of their own window.",
     query=f"""
-    WITH spans_of_years AS (
-        SELECT corpus, year(min(window_start)) AS first, year(max(window_start)) AS last
+    WITH ranges AS (
+        SELECT corpus, range(year(min(window_start)), year(max(window_start)) + 1) AS own
         FROM {DATED_TEXTS.name} GROUP BY corpus
     )
     SELECT corpus, window_start, count(*) AS n_texts, count(*) FILTER (WHERE split = '{TRAIN}') AS n_train,
            avg((len(years) > 0)::INTEGER) AS names_a_year,
-           avg((len(list_filter(years, lambda one: one BETWEEN first AND last)) > 0)::INTEGER) AS names_a_year_of_corpus,
+           avg(list_has_any(years, own)::INTEGER) AS names_a_year_of_corpus,
            avg(list_contains(years, year(window_start))::INTEGER) AS names_its_year
-    FROM {DATED_TEXTS.name} JOIN spans_of_years USING (corpus)
+    FROM {DATED_TEXTS.name} JOIN ranges USING (corpus)
     GROUP BY corpus, window_start ORDER BY corpus, window_start
     """,
     needs=(DATED_TEXTS.name,),

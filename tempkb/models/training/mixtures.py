@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.prompts import UNDATED
 from tempkb.benchmarks.register import entry_of, release_versions, require_whole
 from tempkb.core.errors import SettingsError
@@ -19,6 +18,7 @@ from tempkb.core.options import listed
 from tempkb.core.windows import Window, window_of, windows_between
 from tempkb.models.corpora.tables import DATED_TEXTS, TRAIN, partition_of, parts_of
 from tempkb.models.training.requests import TrainRequest
+from tempkb.models.training.steps import PROMPTINGS
 from tempkb.models.training.tables import MIXTURES, QUERY, TEXT
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to, view_files
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import duckdb
 
 NOT_DRAWN = "not_drawn: training ends before it would be read"
-PROMPTINGS = {one.name: one.prompting for one in BENCHMARKS if one.prompting is not None and one.prompting.dated}
-"""How models are asked about the benchmarks of facts, by name."""
 _BATCH_ROWS = 8_192
 # Why a text is not read, or nothing.
 _WHY = f"""

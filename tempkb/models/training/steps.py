@@ -1,14 +1,17 @@
 """The steps of mixtures and of models: a model is trained on a mixture or added as it is, and both stand."""
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.core.model_words import ModelRequest
 from tempkb.engine.steps import Source, Standing
 from tempkb.engine.tasks import Task, said_in
 from tempkb.models.checking import PROMISES
 from tempkb.models.corpora.tables import DATED_TEXTS
 from tempkb.models.tables import MODELS
-from tempkb.models.training.mixtures import PROMPTINGS
 from tempkb.models.training.requests import TrainRequest
 from tempkb.models.training.tables import MIXTURES
+
+PROMPTINGS = {one.name: one.prompting for one in BENCHMARKS if one.prompting is not None and one.prompting.dated}
+"""How models are asked about the benchmarks of facts, by name."""
 
 _MIXTURES = Standing((MIXTURES,), (Source(DATED_TEXTS), *(Source(one.table) for one in PROMPTINGS.values())))
 # Models that are added as they are have none.

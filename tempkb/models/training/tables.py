@@ -1,10 +1,11 @@
 """The table of mixtures: what language models that were trained here have read.
 
-Declares the room of training.
+Declares the room of language models.
 """
 
 from tempkb.engine.room import Room
 from tempkb.models.corpora.tables import SPAN
+from tempkb.models.tables import MODELS
 from tempkb.store.columns import columns, rules
 from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import Family, Table
@@ -40,12 +41,10 @@ MIXTURES = Table(
     """),
 )
 
-TABLES = (MIXTURES,)
-
 
 def drafts_of(model: str) -> str:
     """Return the name of the folder of drafts of the run that trains a model."""
     return f"{RESUMABLE}training-{model}"
 
 
-ROOM = Room("training", TABLES, (), "tempkb.models.training.steps")
+ROOM = Room("models", (MIXTURES, MODELS), (), "tempkb.models.training.steps")

@@ -23,7 +23,6 @@ from tempkb.commands.screens.status import print_status
 from tempkb.commands.screens.verify import print_verification
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.models.again import command_for
-from tempkb.models.linking import known as extra
 from tempkb.models.linking import linkers
 from tempkb.models.linking.encoders import load_encoder
 from tempkb.models.linking.inputs import EntityText, MentionText
@@ -33,6 +32,7 @@ from tempkb.models.linking.requests import LinkRequest, default_name, linker_req
 from tempkb.models.linking.scoring import link_mentions
 from tempkb.models.linking.tables import DIGESTS, LINKERS
 from tempkb.models.linking.training.lessons import Lesson
+from tempkb.models.training import requests as extra
 from tempkb.models.training.lessons import Course
 from tempkb.store.drafts import Provenance
 from tempkb_tests.models.linking import small_home
