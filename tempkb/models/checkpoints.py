@@ -151,7 +151,7 @@ def read_checkpoint(
     files, weights_format = _all_weights(name, folder)
     for file in files:
         check_weights(name, file, weights_format)
-    module = _module(name, folder, config, found, weights_format, "float32")
+    module = load_module(name, folder, config, found, weights_format, "float32")
     check_vocabulary(name, module, tokenizer)
     context_tokens = context_tokens_of(config, module, tokenizer)
     model = loaded(found, module, tokenizer, context_tokens=context_tokens)
@@ -224,7 +224,7 @@ def load_files(
     config, _ = read_config(files.name, files.folder, family)
     for file in weight_files(files.name, files.folder)[0]:
         check_weights(files.name, file, files.weights_format)
-    module = _module(files.name, files.folder, config, family, files.weights_format, dtype)
+    module = load_module(files.name, files.folder, config, family, files.weights_format, dtype)
     model = loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
     require_sound(files.name, model, limits)
     return model
@@ -521,7 +521,14 @@ def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
         raise ModelError(f"{file} of {name} is cut or damaged: {first_line(error)}. Fetch it again.") from error
 
 
-def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat, dtype: Dtype) -> Any:
+def load_module(
+    name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat, dtype: Dtype
+) -> Any:
+    """Return the model of a checkpoint as its config describes it.
+
+    Raises:
+        ModelError: its weights do not fit the config, or not all are there.
+    """
     maker, number = getattr(transformers, TRAITS[family].loader), getattr(torch, dtype)
     try:
         with quiet_transformers():

@@ -221,7 +221,7 @@ def print_trained(name: str) -> None:
     print_models([name])
     for label, course in training_of(Path(row["checkpoint"])).get("courses", {}).items():
         (_, first), (_, last) = course["losses"][0], course["losses"][-1]
-        say(f"{label}: {course['steps']:,} steps; the loss fell from {first:.3g} to {last:.3g} nats a token")
+        say(f"{label}: {course['steps']:,} steps; the loss went from {first:.3g} to {last:.3g} nats a token")
     print_next(f"score {name}", f"model show {name}")
 
 

@@ -26,13 +26,14 @@ from tempkb.core.errors import ModelError
 from tempkb.core.prompts import Prompt
 from tempkb.core.windows import window_of
 from tempkb.models.checkpoints import (
-    UNFIT,
     check_vocabulary,
+    check_weights,
     context_tokens_of,
-    first_line,
+    load_module,
     quiet_transformers,
     read_config,
     read_tokenizer,
+    weight_files,
 )
 from tempkb.models.dating import in_front
 from tempkb.models.families import TRAITS
@@ -236,21 +237,14 @@ def begun(lesson: DatedLesson) -> LoadedModel:
     for name in filter(config.to_dict().__contains__, _DROPOUT):
         setattr(config, name, recipe.dropout)
     config.use_cache = False
-    maker = getattr(transformers, TRAITS[family].loader)
-    try:
-        if recipe.random_weights:
-            module = maker.from_config(config, dtype=torch.float32, trust_remote_code=False)
-        else:
-            module = maker.from_pretrained(
-                folder,
-                config=config,
-                dtype=torch.float32,
-                trust_remote_code=False,
-                local_files_only=True,
-                use_safetensors=True,
-            )
-    except UNFIT as error:
-        raise ModelError(f"the base {lesson.base} cannot be loaded: {first_line(error)}.") from error
+    if recipe.random_weights:
+        maker = getattr(transformers, TRAITS[family].loader)
+        module = maker.from_config(config, dtype=torch.float32, trust_remote_code=False)
+    else:
+        files, weights_format = weight_files(lesson.base, folder)
+        for file in files:
+            check_weights(lesson.base, file, weights_format)
+        module = load_module(lesson.base, folder, config, family, weights_format, "float32")
     check_vocabulary(lesson.base, module, tokenizer)
     context = context_tokens_of(config, module, tokenizer)
     return LoadedModel(family, module, tokenizer, torch.device("cpu"), "float32", context)
@@ -260,12 +254,13 @@ def new_trainer(model: LoadedModel, lesson: DatedLesson, folder: Path, keep_seco
     """Return the trainer of a lesson."""
     recipe, has_gpu = lesson.recipe, torch.cuda.is_available()
     mixture = Dataset.from_parquet(list(lesson.mixture), cache_dir=str(folder / "caches"))
-    mini = min(recipe.mini_batch_size, recipe.batch_size // n_processes())
+    own = recipe.batch_size // n_processes()
+    mini = max(n for n in range(1, min(own, recipe.mini_batch_size) + 1) if own % n == 0)
     told = transformers.TrainingArguments(
         **arguments(lesson, folder) | {"optim": {"adamw": "adamw_torch"}.get(recipe.optimizer, recipe.optimizer)},
         max_steps=recipe.steps,
         per_device_train_batch_size=mini,
-        gradient_accumulation_steps=recipe.batch_size // (mini * n_processes()),
+        gradient_accumulation_steps=own // mini,
         lr_scheduler_type="constant_with_warmup" if recipe.schedule == "constant" else "linear",
         warmup_steps=ceil(recipe.warm_up * recipe.steps),
         train_sampling_strategy="sequential",

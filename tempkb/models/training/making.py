@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,14 @@ class Training:
     """
 
     def __init__(self, store: Store, request: TrainRequest) -> None:
-        from tempkb.models.checkpoints import read_config
+        from tempkb.models.checkpoints import find_folder, read_config
 
         require_extra(f"model {request.name!r}: training", _NEEDED)
         self.request, self.recipe, self._store = request, request.recipe(), store
-        self._base, self._base_sha256 = base_of(request.base, has_weights=not self.recipe.random_weights)
-        self.family: Family = read_config(request.base, Path(self._base))[1]
+        # What is only planned fetches no weights.
+        folder, _ = find_folder(request.base, None, may_fetch=True, wanted=("config.json",))
+        self.family: Family
+        self._config, self.family = read_config(request.base, folder)
         if self.family == "masked":
             raise ModelError(
                 f"model {request.name!r}: its base {request.base} is a masked model; expected a causal one, or one "
@@ -77,18 +80,22 @@ class Training:
         self.mixing = Mixing(store, request, has_spans=self.family == "seq2seq")
         self.place = store.home.checkpoints / request.name
 
+    @cached_property
+    def _base(self) -> tuple[str, str]:
+        """The folder of the base, and the digest of its files."""
+        return base_of(self.request.base, has_weights=not self.recipe.random_weights)
+
     @property
     def n_parameters(self) -> int:
         """Number of parameters of the base."""
         import torch
         import transformers
 
-        from tempkb.models.checkpoints import quiet_transformers, read_config
+        from tempkb.models.checkpoints import quiet_transformers
         from tempkb.models.families import TRAITS
 
-        config, _ = read_config(self.request.base, Path(self._base))
         with quiet_transformers(), torch.device("meta"):  # where weights take no memory
-            module = getattr(transformers, TRAITS[self.family].loader).from_config(config)
+            module = getattr(transformers, TRAITS[self.family].loader).from_config(self._config)
         return sum(weights.numel() for weights in module.parameters())
 
     @property
@@ -102,7 +109,7 @@ class Training:
             "corpus": request.corpus if self.recipe.texts_per_query else None,
             "release": request.release or None,
             "seed": request.seed,
-            "base_sha256": self._base_sha256,
+            "base_sha256": self._base[1],
             "read": self.mixing.inputs,
         }
 
@@ -149,7 +156,7 @@ class Training:
         if not known or differing:
             raise SettingsError(
                 f"{what}: expected the model to which the name is bound "
-                f"({'; '.join(differing) or 'not trained here'}). A name keeps its files for good, because scores "
+                f"({'; '.join(differing) if known else 'not trained here'}). A name keeps its files for good, because scores "
                 f"refer to it. Choose another name, or remove the model first: tempkb model rm {self.request.name}"
             )
 
@@ -161,7 +168,7 @@ class Training:
             key,
             self.recipe,
             request.seed,
-            self._base,
+            self._base[0],
             request.regime,
             tuple(str(path) for path in mixture.paths()),
             self.mixing.n_examples[QUERY],
@@ -222,7 +229,6 @@ def plan(store: Store, request: TrainRequest) -> list[str]:
         SettingsError: it would be refused; see `Training` for other errors.
     """
     training = Training(store, request)
-    training._require_free()  # noqa: SLF001 - of this module
     with store.lake.staging() as folder:
         counts = training.mixing.counted(folder)
     recipe, mixing = training.recipe, training.mixing

@@ -80,7 +80,7 @@ class Recipe:
     steps: AtLeastOne = option(300_000, "Of the optimiser, of each expert.")
     batch_size: AtLeastOne = option(2_048, "Examples of a step, on all GPUs together.")
     mini_batch_size: AtLeastOne = option(
-        64, "Examples of which activations are in memory at once, on each GPU. It changes memory and speed alone."
+        64, "Most examples of which activations are in memory at once, on each GPU. It changes memory and speed alone."
     )
     max_tokens: Annotated[int, Meta(ge=8)] = option(128, "Of a text with its date; what is beyond is left out.")
     texts_per_query: NotNegative = option(1_000, "Texts that are read for each query of the release; 0: queries alone.")
@@ -199,11 +199,6 @@ def train_request(name: str, words: Mapping[str, str]) -> TrainRequest:
         raise SettingsError(
             f"model {request.name!r}: found texts_per_query=0 and no release, so that there is nothing to read; name "
             "a release with --release, or read texts as well"
-        )
-    if recipe.batch_size % min(recipe.batch_size, recipe.mini_batch_size):
-        raise SettingsError(
-            f"model {request.name!r}: found batch_size={recipe.batch_size} and mini_batch_size="
-            f"{recipe.mini_batch_size}; expected a multiple of it"
         )
     return request
 

@@ -287,7 +287,8 @@ def _environment(
 def _is_small(lesson: Lesson) -> bool:
     if not lesson.base:
         return True
-    return sum(file.stat().st_size for file in Path(lesson.base).glob("*.safetensors")) < _SMALL_BYTES
+    weights = (file for file in Path(lesson.base).iterdir() if file.suffix in (".safetensors", ".bin"))
+    return sum(file.stat().st_size for file in weights) < _SMALL_BYTES
 
 
 def _follow(process: "subprocess.Popen[str]", meter: Meter) -> tuple[int | None, str]:

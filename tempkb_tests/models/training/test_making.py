@@ -22,6 +22,7 @@ from tempkb.models.again import command_for
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.dating import dating_of
 from tempkb.models.known import known_model
+from tempkb.models.training import teaching
 from tempkb.models.training.lessons import Course
 from tempkb.models.training.making import Training, plan
 from tempkb.models.training.requests import train_request
@@ -152,7 +153,7 @@ def test_random_weights_are_those_of_the_seed(store, saved, taught, tmp_path):
     )
     assert one == same != other
     with pytest.raises(ModelError, match="has no weights"):
-        Training(store, asked(saved, "uniform", "gpt2", base=str(bare)))
+        Training(store, asked(saved, "uniform", "gpt2", base=str(bare))).trained(print)
 
 
 def test_parts_of_a_batch_give_what_the_whole_batch_gives(store, saved, taught):
@@ -163,6 +164,17 @@ def test_parts_of_a_batch_give_what_the_whole_batch_gives(store, saved, taught):
         (course,) = done.courses.values()
         losses.append([loss for _, loss in course.losses])
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_does(store, saved, tmp_path, taught):
+    """Each has half of a batch; the mean is over the tokens of both halves."""
+    training = Training(store, asked(saved, settings="steps=4,batch_size=12,mini_batch_size=4", name="one"))
+    (alone,) = training.trained(print).courses.values()
+    (lesson,) = taught
+    (tmp_path / "two").mkdir()
+    _, course = teaching.teach(lesson, tmp_path / "two", print, n_processes=2)
+    assert [loss for _, loss in course.losses] == pytest.approx([loss for _, loss in alone.losses], rel=1e-3)
 
 
 @pytest.mark.slow
@@ -227,7 +239,7 @@ def test_the_command_refuses_says_what_it_would_do_and_what_it_did(store, saved,
     assert code == 0, said
     name = "uniform-home-2018-01-01-2021-01-01-small"
     assert known_model(open_store().lake, name)["status"] == "ready"
-    assert f"{name}: 4 steps; the loss fell from" in said
+    assert f"{name}: 4 steps; the loss went from" in said
     assert f"tempkb score {name}" in said
     shown = CliRunner().invoke(main, ["model", "show", name])
     assert "trained: regime" in shown.output
