@@ -106,12 +106,12 @@ class Asking:
     """
 
     def __init__(self, model: LoadedModel, max_tokens: int) -> None:
-        self._model = model
+        # The model itself is no part, since other processes make rows as well.
+        self._tokenizer, self._is_causal = model.tokenizer, model.family == "causal"
         self._max_tokens = min(max_tokens, model.context_tokens or max_tokens)
-        traits, config = TRAITS[model.family], model.module.config
         self._planners = {
-            template: traits.planner(template, model.tokenizer, config, self._max_tokens)
-            for template in traits.templates
+            template: model.traits.planner(template, model.tokenizer, model.module.config, self._max_tokens)
+            for template in model.traits.templates
         }
 
     def row(self, date: str, text: str, spans: Sequence[tuple[int, int]]) -> Row | None:
@@ -121,11 +121,11 @@ class Asking:
             date: in front of the text; empty for none.
             spans: first code point of each, and the one behind its last; the first that can be asked for is.
         """
-        tokens = tokenize(self._model.tokenizer, [date + text])[0]
-        if len(tokens.ids) > self._max_tokens - _AROUND:
-            text = text[: max(0, tokens.offsets[self._max_tokens - _AROUND][0] - len(date))].rstrip()
-            tokens = tokenize(self._model.tokenizer, [date + text])[0]
-        if self._model.family == "causal":
+        (tokens,), most = tokenize(self._tokenizer, [date + text]), self._max_tokens - _AROUND
+        if len(tokens.ids) > most:
+            text = text[: max(0, tokens.offsets[most][0] - len(date))].rstrip()
+            (tokens,) = tokenize(self._tokenizer, [date + text])
+        if self._is_causal:
             return self._continued(date, text)
         planner = self._planners["span_end"]
         for start, end in spans:
@@ -140,14 +140,13 @@ class Asking:
         if not text.strip():
             return None
         prompt, planner = Prompt(date, text), self._planners["span" if date else "sentence"]
-        plan = planner.plan(prompt, tokenize(self._model.tokenizer, [planner.text(prompt)])[0])
+        plan = planner.plan(prompt, tokenize(self._tokenizer, [planner.text(prompt)])[0])
         if not isinstance(plan, Plan):
             return None
-        (row,), end = plan.rows, self._model.tokenizer.eos_token_id
+        (row,), end = plan.rows, self._tokenizer.eos_token_id
         if end is None:
             return row
-        last = row.targets[-1]
-        return Row((*row.tokens, last), (*row.positions, len(row.tokens)), (*row.targets, end))
+        return Row((*row.tokens, row.targets[-1]), (*row.positions, len(row.tokens)), (*row.targets, end))
 
 
 class Examples(torch.utils.data.Dataset[Row]):
@@ -196,7 +195,7 @@ class Padded:
     """Makes tensors of rows of tokens."""
 
     def __init__(self, model: LoadedModel) -> None:
-        self._model = model
+        self._pad, self._has_sources = model.pad_id, model.traits.has_sources
 
     def __call__(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
         """Return what a model reads, and at each place of its answers the token that it is asked for, or -100."""
@@ -206,12 +205,12 @@ class Padded:
             labels.append([asked.get(place, _NOT_ASKED) for place in range(len(row.tokens))])
         read = [row.source or row.tokens for row in rows]
         found = {
-            "input_ids": self._tensor(read, self._model.pad_id),
+            "input_ids": self._tensor(read, self._pad),
             "attention_mask": self._tensor([[1] * len(one) for one in read], 0),
             "labels": self._tensor(labels, _NOT_ASKED),
         }
-        if self._model.traits.has_sources:
-            found["decoder_input_ids"] = self._tensor([row.tokens for row in rows], self._model.pad_id)
+        if self._has_sources:
+            found["decoder_input_ids"] = self._tensor([row.tokens for row in rows], self._pad)
         return found
 
     def _tensor(self, lists: Sequence[Sequence[int]], pad: int) -> torch.Tensor:

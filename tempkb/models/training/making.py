@@ -156,8 +156,9 @@ class Training:
         if not known or differing:
             raise SettingsError(
                 f"{what}: expected the model to which the name is bound "
-                f"({'; '.join(differing) if known else 'not trained here'}). A name keeps its files for good, because scores "
-                f"refer to it. Choose another name, or remove the model first: tempkb model rm {self.request.name}"
+                f"({'; '.join(differing) if known else 'not trained here'}). A name keeps its files for good, because "
+                "scores refer to it. Choose another name, or remove the model first: "
+                f"tempkb model rm {self.request.name}"
             )
 
     def lessons(self, key: str, mixture: Version) -> dict[str, DatedLesson]:
