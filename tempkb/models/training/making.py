@@ -236,7 +236,7 @@ def plan(store: Store, request: TrainRequest) -> list[str]:
     n_models = len(mixing.periods) if request.how.has_experts else 1
     n = training.n_parameters
     whole = n * _NUMBER
-    state = whole * (1 + _STATES[recipe.optimizer])
+    kept = whole * (1 + _STATES[recipe.optimizer])
     of = f"{counted(n_models, 'expert')}, each of " if request.how.has_experts else ""
     lines = [
         f"{request.name}: {of}{recipe.steps:,} steps of {counted(recipe.batch_size, 'example')} ("
@@ -249,11 +249,11 @@ def plan(store: Store, request: TrainRequest) -> list[str]:
             lines.append(f"{_NOUNS[source][1]} that it may read: {there}")
     lines += [f"not read: {n_of:,}, {why}" for why, n_of in counts.left_out.items()]
     lines.append(
-        f"disk: {sized(n_models * whole)} for the checkpoint; while it trains {sized(2 * (n_models * whole + state))} "
+        f"disk: {sized(n_models * whole)} for the checkpoint; while it trains {sized(n_models * (whole + 2 * kept))} "
         f"more at most for what it goes on from after a kill, and {sized(2 * counts.n_bytes)} for the texts"
     )
     lines.append(
-        f"memory of each process or GPU: {sized(whole + state)} for {n:,} weights, their gradients and what the "
+        f"memory of each process or GPU: {sized(whole + kept)} for {n:,} weights, their gradients and what the "
         f"optimiser keeps, and the activations of {recipe.mini_batch_size} texts of {recipe.max_tokens} tokens"
     )
     return lines
