@@ -11,7 +11,7 @@ import pyarrow as pa
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import own, remove_tree
 from tempkb.core.options import Words
-from tempkb.models.known import TRAINING
+from tempkb.models.known import TRAINING, training_of
 from tempkb.models.linking.known import known_linker
 from tempkb.models.linking.requests import AddRequest, TrainRequest
 from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS, drafts_of
@@ -127,7 +127,7 @@ class _Run:
         row = self._row(numbers, len(train))
         # The texts of the candidates decide what the tokenizer of random weights becomes, and which are ranked.
         key = sha256_of([numbers, self._request.seed, inputs])
-        if _key_of(self._place) != key:
+        if training_of(self._place).get(_KEY) != key:
             lesson = Lesson.with_key(self._folder, key) or self._lesson(key, train, validation, base)
             self._teach(lesson, row, numbers, inputs)
         course = self._course()
@@ -266,14 +266,6 @@ class _Run:
         except (OSError, ValueError, KeyError, TypeError) as error:
             self._log(f"{file} cannot be read ({error}), so that there are no curves of the training of this linker.")
             return Course(0, (), ())
-
-
-def _key_of(place: Path) -> str:
-    """The lesson of a checkpoint; empty if there is none."""
-    try:
-        return str(json.loads((place / TRAINING).read_text("utf-8"))[_KEY])
-    except (OSError, ValueError, KeyError):
-        return ""
 
 
 def _facts_of(layout: "Layout") -> Row:

@@ -48,6 +48,7 @@ _NOT_ASKED = -100  # target of a token that is not asked for
 _TRIES = 100  # texts in which nothing can be asked for, one after the other
 _AROUND = 4  # special tokens of a text, at most
 _WORKERS = 2  # processes that make examples while a GPU computes
+_OPTIMIZERS = {"adamw": "adamw_torch", "adafactor": "adafactor"}
 _DROPOUT = ("dropout", "dropout_rate", "attention_dropout", "attn_pdrop", "embd_pdrop", "resid_pdrop", "hidden_dropout")
 
 
@@ -256,7 +257,7 @@ def new_trainer(model: LoadedModel, lesson: DatedLesson, folder: Path, keep_seco
     own = recipe.batch_size // n_processes()
     mini = max(n for n in range(1, min(own, recipe.mini_batch_size) + 1) if own % n == 0)
     told = transformers.TrainingArguments(
-        **arguments(lesson, folder) | {"optim": {"adamw": "adamw_torch"}.get(recipe.optimizer, recipe.optimizer)},
+        **arguments(lesson, folder, optim=_OPTIMIZERS[recipe.optimizer]),
         max_steps=recipe.steps,
         per_device_train_batch_size=mini,
         gradient_accumulation_steps=own // mini,
