@@ -215,16 +215,17 @@ class Mixing:
             )
 
     def _versions_of_texts(self) -> list[Version]:
-        corpus, (first, end) = self.request.corpus, self.request.windows
-        keys = [key for key in self._store.lake.partitions(DATED_TEXTS.name) if parts_of(key)[0] == corpus]
-        days = [day for _, day in map(parts_of, keys) if f"{first}" <= day < f"{end}"]
-        if not days:
-            there = f"windows from {parts_of(keys[0])[1]} to {parts_of(keys[-1])[1]}" if keys else "none"
+        corpus, (first, end), lake = self.request.corpus, self.request.windows, self._store.lake
+        days = [day for name, day in map(parts_of, lake.keys(DATED_TEXTS.name)) if name == corpus]
+        wanted = [day for day in days if f"{first}" <= day < f"{end}"]
+        held = lake.versions(DATED_TEXTS.name, [partition_of(corpus, day) for day in wanted])
+        if not wanted or len(held) < len(wanted):
+            there = f"{len(held)} of {len(wanted)}, of windows from {days[0]} to {days[-1]}" if days else "none"
             raise SettingsError(
-                f"model {self.request.name!r}: the corpus {corpus} has no window that begins on or after {first} and "
-                f"before {end}; there: {there}. Make it first: tempkb corpus --help"
+                f"model {self.request.name!r}: expected whole windows of the corpus {corpus} that begin on or after "
+                f"{first} and before {end}; there: {there}. Make them first: tempkb corpus --help"
             )
-        return self._store.lake.versions(DATED_TEXTS.name, [partition_of(corpus, day) for day in days])
+        return held
 
     def _versions_of_queries(self) -> list[Version]:
         name = self.request.release

@@ -122,9 +122,9 @@ def test_a_corpus_of_ones_own(store, tmp_path):
 
 
 def test_what_cannot_be_read_is_refused_before_anything_is_written(store, tmp_path, name_of_release):
-    with pytest.raises(SettingsError, match="the corpus yours has no window that begins .*; there: none. Make it"):
+    with pytest.raises(SettingsError, match="expected whole windows of the corpus yours .*; there: none. Make them"):
         mixing(store, corpus="yours")
-    with pytest.raises(SettingsError, match="there: windows from 2018-01-01 to 2020-01-01"):
+    with pytest.raises(SettingsError, match="there: 0 of 0, of windows from 2018-01-01 to 2020-01-01"):
         mixing(store, windows="2021-01-01..2022-01-01")
     with pytest.raises(DesignError, match="release 'none': no such release"):
         mixing(store, release="none")
