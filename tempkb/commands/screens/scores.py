@@ -17,7 +17,7 @@ from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
 from tempkb.commands.screens.console import FIELDS, print_next, say, show
 from tempkb.core.errors import SettingsError
 from tempkb.core.estimates_sql import ALL
-from tempkb.core.options import Words
+from tempkb.core.options import Words, as_word
 from tempkb.core.wording import counted
 from tempkb.models.known import known_model, known_models, training_of, until_in_words
 from tempkb.models.scores.kinds import SCORES, Kind
@@ -236,5 +236,7 @@ def print_model(name: str) -> None:
     if row is None:
         there = ", ".join(lake.partitions(MODELS.name)) or "none"
         raise SettingsError(f"model {name!r}: no such model; there: {there}")
-    numbers = training_of(Path(row["checkpoint"] or "")).get("numbers", {})
-    show(FIELDS, [*row.items(), *((f"trained: {what}", found) for what, found in numbers.items())])
+    training = training_of(Path(row["checkpoint"] or ""))
+    told = {name: as_word(found) for name, found in training.get("numbers", {}).items() if name != "read"}
+    told |= {f"sum of the mixture's {name}": digest for name, digest in training.get("mixture", {}).items()}
+    show(FIELDS, [*row.items(), *((f"trained: {name}", found) for name, found in told.items())])
