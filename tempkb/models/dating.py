@@ -62,7 +62,9 @@ class Dating:
         """Return which period a text before a gap is about, and the text as the model is to read it."""
         day, text = without_date(left)
         period = self.periods[-1] if day is None else window_of(day, self.periods[-1].granularity)
-        return (self.expert(period), text) if self.has_experts else (period, in_front(period) + text)
+        if self.has_experts:
+            return self.expert(period), text
+        return period, date_in_words(period.granularity, period.label) + text
 
     def stream(
         self, asked: Iterable[Any], answers: Callable[[Iterable[Any]], Iterator[Any]], take: Callable[[Window], None]
@@ -99,15 +101,6 @@ def read_dating(folder: Path) -> Dating | None:
         return Dating.of(json.loads((folder / "config.json").read_text("utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def in_front(period: Window) -> str:
-    """Return a date in front of a text.
-
-    >>> in_front(window_of(date(2014, 5, 1), Granularity.YEAR))
-    'year: 2014 '
-    """
-    return date_in_words(period.granularity, period.label)
 
 
 def without_date(text: str) -> tuple[date | None, str]:

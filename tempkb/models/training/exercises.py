@@ -22,6 +22,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 
 from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.fact_queries.prompts import date_in_words
 from tempkb.core.errors import ModelError
 from tempkb.core.prompts import Prompt
 from tempkb.core.windows import window_of
@@ -35,7 +36,6 @@ from tempkb.models.checkpoints import (
     read_tokenizer,
     weight_files,
 )
-from tempkb.models.dating import in_front
 from tempkb.models.families import TRAITS
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Row, tokenize
@@ -170,7 +170,7 @@ class Examples(torch.utils.data.Dataset[Row]):
         rows = {source: [one for one in those if len(one)] for source, those in found.items()}
         how, recipe = REGIMES[lesson.regime], lesson.recipe
         self.draws = Draws(rows, lesson.n_examples, recipe.texts_per_query, how.in_order, lesson.seed)
-        self._dates = [in_front(one) if how.is_dated else "" for one in lesson.periods]
+        self._dates = [date_in_words(one.granularity, one.label) if how.is_dated else "" for one in lesson.periods]
 
     def __len__(self) -> int:
         return sum(self._lesson.n_examples.values())
