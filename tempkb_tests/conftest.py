@@ -24,6 +24,8 @@ _ROOM = 6 * 2**30
 if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
     os.environ.setdefault("TMPDIR", str(_MEMORY))
+# Models of tests are tiny, and the workers of a run share the cores: threads would wait for one another.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 # A width that the environment names is obeyed without a terminal, too; tests are of what is printed without one.
 os.environ.pop("COLUMNS", None)
 # Last digits, and thus bytes, differ between devices. Tests of a GPU say that they need one.

@@ -1,11 +1,9 @@
-"""Renders the dataset card of a release from a template that all benchmarks share.
-
-Draws counts and means over windows for the metadata of a run, as lines or as stacked bars.
-"""
+"""The dataset card of a release, from a template that all benchmarks share, and the pictures of its windows."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,13 @@ import tempkb
 from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.sources import files_of
 from tempkb.core.pictures import as_markdown, figure, label_dates
-from tempkb.store.materialise import escaped
+from tempkb.store.materialise import escaped, markdown
+from tempkb.store.quoting import identifier, literal
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
 from tempkb.store.versions import Version
+from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 
 _FRAME = """\
 ---
@@ -104,6 +107,42 @@ def _files(card: Card) -> str:
         f"| {dump} | {escaped(name) or 'not known any more'} | {digest} |" for dump, name, digest in sorted(files)
     ]
     return "\n".join(lines)
+
+
+_MEASURED = {"mentions in other articles": "n_inlinks", "contributors": "n_contributors", "revisions": "n_revisions"}
+
+
+def popularity_in_words(store: Store, release: str, end: date, rows: Table, asked: tuple[str, str]) -> str:
+    """Return how popular the articles are that a release asks about, beside all articles, in Markdown.
+
+    Args:
+        end: the first day after the release; of the cuts that are built the last one up to it counts.
+        rows: a table of the release.
+        asked: its column with what it asks about, and the column of the snapshot (s) which is that: item or page.
+
+    Returns:
+        the text; empty if there is no such cut.
+    """
+    column, own = asked
+    is_asked = f"{own} IN (SELECT {column} FROM {rows.name} WHERE release = {literal(release)})"
+    quartiles = ", ".join(
+        f"array_to_string(quantile_disc(p.{name}, [0.25, 0.5, 0.75]), ', ') AS {identifier(title)}"
+        for title, name in _MEASURED.items()
+    )
+    found = store.query(
+        f"""
+        SELECT unnest(CASE WHEN {is_asked} THEN ['asked about', 'all'] ELSE ['all'] END) AS articles, count(*) AS n,
+               {quartiles}, p.cut
+        FROM {ENTITY_POPULARITY.name} AS p JOIN {STABLE_SNAPSHOTS.name} AS s USING (cut, page_id)
+        WHERE p.cut = (SELECT max(cut) FROM {ENTITY_POPULARITY.name} WHERE cut <= DATE '{end}')
+        GROUP BY articles, p.cut ORDER BY n
+        """,
+        *(table.name for table in (ENTITY_POPULARITY, STABLE_SNAPSHOTS, rows)),
+    )
+    told = (
+        "How popular the articles are that it asks about, beside all: of each number the 25 %, 50 % and 75 % quantile."
+    )
+    return f"{told}\n\n{markdown(found)}" if found.num_rows else ""
 
 
 _COLOURS = {

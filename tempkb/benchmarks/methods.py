@@ -1,11 +1,8 @@
 """The methods of a benchmark: functions that make, build, show and export its releases. Does not use Dagster.
 
-A release is requested (`design`), built step by step (`steps`), shown (`closing`) and exported (`files`, `card`).
-
-Builds releases of any benchmark, step by step.
-
-A release is built when all of its partitions exist and keep their promises; then its versions are listed. If a step
-fails, entry and lake are as the list says; of a release without one nothing is kept.
+A release is requested (`design`), built step by step (`steps`), shown (`closing`) and exported (`files`, `card`). It
+is built when all of its partitions exist and keep their promises; then its versions are listed. If a step fails, entry
+and lake are as the list says; of a release without one nothing is kept.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,9 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.benchmark import Design
 from tempkb.benchmarks.card import Card
-from tempkb.benchmarks.designs import Design
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import Config
@@ -131,22 +127,12 @@ def begin(store: Store, release: AnyRelease) -> None:
     keep(store.home, release)
 
 
-def build_release(store: Store, benchmark: Benchmark, release: AnyRelease, log: Log) -> list[str]:
-    """Build what is missing of a release, and return warnings for people.
-
-    Raises:
-        DesignError: the design does not fit the home, or the data does not suffice for it.
-        ContractError: a source is not built, or the rows break a promise; the release is then as it was before.
-    """
-    methods = benchmark.loaded()
-    return [line for step in methods.steps for line in build_step(store, methods, step, release, log)]
-
-
 def build_step(store: Store, methods: Methods, step: Step, release: AnyRelease, log: Log) -> list[str]:
     """Run one step for a release, which of a whole one does nothing, and return warnings for people.
 
     Raises:
-        TempkbError: as `build_release` does.
+        DesignError: the design does not fit the home, or the data does not suffice for it.
+        ContractError: a source is not built, or the rows break a promise; the release is then as it was before.
     """
     with _whole_or_as_listed(store, release.name):
         if is_whole(store, methods, release):

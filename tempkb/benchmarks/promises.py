@@ -1,8 +1,6 @@
 """Promises of a release about its rows, checked before it counts as built, and again for the UI. Without Dagster.
 
 Only the rows of the given releases are checked, so that a fault of one release does not fail the run of another.
-
-Judges promises of releases; only those of a run.
 """
 
 from collections.abc import Iterable

@@ -37,6 +37,7 @@ class Prompting:
         n_default: how many of them are scored by default.
         templates: the template of scorers by family of models, such as `{"causal": "span_end"}`.
         answered: by family of models, how these fill the gaps of its prompts by default; others are not asked to.
+        further: by variant that no release stores, the view that makes its prompts of those of `table` alone.
         without_left: a further template, by family, by which prompts without a left context are scored as well.
         dated: the variant whose prompts begin with their date, which models are asked as well that are told the time;
             empty if there is none.
@@ -49,6 +50,7 @@ class Prompting:
     view: str
     without_left: Mapping[str, str] = field(default_factory=dict)
     answered: Mapping[str, Way] = field(default_factory=dict)
+    further: Mapping[str, View] = field(default_factory=dict)
     dated: str = ""
 
     def with_dates(self) -> "Prompting":

@@ -53,7 +53,8 @@ class Aggregate:
         coarse: how finely it is known when an item happened, after "items that may lie outside, since".
         table: name of that with the releases.
         releases: release, study_from, study_to and granularity (null: the home's) of all releases.
-        items: item (hash), from_day, to_day and is_provisional.
+        items: item (hash), from_day, to_day, is_provisional and cluster_id (the entity, or the number of its page if it
+            has none).
         scores: model, scorer, item, cluster, from_day, to_day, value, days_after (of `leak_free_items`) and control.
         reasons: model, scorer, item, relation, from_day, to_day, reason (why it has no score) and is_starting (whether
             nothing precedes the target).
@@ -110,12 +111,16 @@ class Reading:
             having_day (of the first that has it).
         by_window: estimates by window: release, model, scorer, split, variant, granularity, window_start, metric,
             aggregate, value, standard_error, low, high, n_items and n_clusters.
-        sentences: scores of sentences about entities: model, numbers, entity_id, sentence, prompt_id, window_start,
-            window_end and nats (of a token).
-        facts: scores of facts: model, numbers, subject_id, relation, object_id, window_start, window_end, wording, nats
-            and n_tokens.
-        changes: scores of changed facts: model, numbers, entity_id, relation, new_object_id, old_object_id,
-            window_start, window_end and preference_nats.
+        texts: items about entities: release, item_id, entity_id, page_id, revision_id, dump_id, origin (in words), text
+            and answer.
+        sentences: scores of sentences about entities: model, numbers, release, item_id, entity_id, sentence, prompt_id,
+            window_start, window_end and nats (of a token).
+        facts: scores of facts: model, scorer, numbers, release, subject_id, relation, object_id, window_start,
+            window_end, wording, nats and n_tokens.
+        changes: scores of changed facts: model, numbers, release, item_id, entity_id, relation, new_object_id,
+            new_label, old_object_id, old_label, window_start, window_end and preference_nats.
+        changed: how answers changed: release, granularity, window_start, change, split, target_id, cluster_id, and an
+            item_id of any window in which the target is right, since without a date all of them ask the same.
         queries: the table of queries about facts, whose scores are in `fact_scores`.
         judging: which names are right answers.
     """
@@ -124,9 +129,11 @@ class Reading:
     aggregate: Aggregate | None = None
     items: Part | None = None
     by_window: Part | None = None
+    texts: Part | None = None
     sentences: Part | None = None
     facts: Part | None = None
     changes: Part | None = None
+    changed: Part | None = None
     queries: Table | None = None
     judging: Judging | None = None
 

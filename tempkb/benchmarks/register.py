@@ -3,8 +3,6 @@
 An entry is written before anything is built. The list of versions is written last, in one step, and does not change
 unless the release is extended, or something is added to it. Whoever reads a release takes what the list names,
 whatever `CURRENT` says. The file ends with its own checksum, so that nothing is built or read by an altered entry.
-
-Releases by name. A requested release is registered before anything is built, and does not change afterwards.
 """
 
 import hashlib
@@ -18,8 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.designs import Design
+from tempkb.benchmarks.benchmark import Benchmark, Design
 from tempkb.core.errors import ContractError, DesignError, StoredDamageError
 from tempkb.core.files import own, read_summed, real_folders, write_summed
 from tempkb.core.locks import LockTimeoutError, Patience, locked

@@ -1,8 +1,6 @@
-"""The default sources of a release: the newest cut that is built, and the newest Wikidata dump that was read.
+"""The default sources of a release, the newest cut and Wikidata dump, and the dumps' files from which it was made.
 
-The files of dumps from which a release was made: found when it is built, kept in its manifests, named on its card.
-
-A manifest names such a file `<dump>/<file>`, beside the tables from which the rows were made.
+A manifest names such a file `<dump>/<file>`, beside the tables from which the rows were made; a card names them, too.
 """
 
 from collections.abc import Collection

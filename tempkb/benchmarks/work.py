@@ -2,8 +2,6 @@
 
 A release is frozen: what stands of it is not made again, though code, texts or dumps are others by now. Only what was
 made from a table of the release itself follows if that table was lost, and then made again with other rows.
-
-Temporary tables of what Python has worked out, for queries that join it with tables of the lake.
 """
 
 import time

@@ -12,9 +12,8 @@ import click
 import tempkb
 from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
-from tempkb.commands.models import model, train
-from tempkb.commands.results import answers, knows, late, linking, paper, results
-from tempkb.commands.scores import generate, score, scores
+from tempkb.commands.models import generate, model, score, scores, train
+from tempkb.commands.results import FILE, answers, knows, late, linking, paper, results
 from tempkb.commands.screens.failure import end, leave, prepare_streams
 from tempkb.platform.planning.declaration import Request
 
@@ -325,23 +324,35 @@ def verify(tables: tuple[str, ...], since: str) -> None:
 
 
 @main.command()
-@click.argument("title")
+@click.argument("title", required=False)
 @click.option(
     "--cut", "day", default=None, metavar="DATE", help="A cut, YYYY-MM-DD; by default the newest one that is built."
 )
-def show(title: str, day: str | None) -> None:
-    """Show the revisions of a page around a cut.
+@click.option(
+    "--entity",
+    default=None,
+    metavar="NAME",
+    help="Instead: an entity (its Wikidata item, title or label) through all benchmarks.",
+)
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all that is about it to a CSV file.")
+def show(title: str | None, day: str | None, entity: str | None, csv_file: Path | None) -> None:
+    """Show the revisions of a page around a cut, or one entity through all benchmarks.
 
-    Explains why one text was chosen.
+    Of a page it explains why one text was chosen. Of an entity it shows when it was born, its
+    mentions in TempEL at each snapshot, the sentences about it in ECBD, its facts and changes
+    through time with their sources, and what each model or linker makes of them.
 
     \b
     Examples:
       tempkb show "Harbour Clock"
       tempkb show "Harbour Clock" --cut 2021-01-01
+      tempkb show --entity "Ida Brandt" --csv ida.csv
     """
-    from tempkb.commands.screens.timeline import print_timeline
+    if (title is None) == (entity is None) or (day if entity else csv_file):
+        raise click.UsageError("expected TITLE, with --cut or without, or --entity NAME, with --csv or without")
+    from tempkb.commands.screens.timeline import print_entity, print_timeline
 
-    print_timeline(title, day)
+    print_timeline(title, day) if title is not None else print_entity(entity or "", csv_file)
 
 
 @main.command()

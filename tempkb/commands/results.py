@@ -22,7 +22,7 @@ class _File(click.Path):
         return super().convert(value, param, ctx)
 
 
-_FILE = _File(dir_okay=False, path_type=Path)
+FILE = _File(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -34,17 +34,24 @@ _FILE = _File(dir_okay=False, path_type=Path)
     help="Also say what the answers over all windows tell: until when a model knows, and how sure it rightly is.",
 )
 @click.option(
+    "--by-popularity",
+    type=click.Choice(("mentions", "contributors")),
+    help="Also split the levels by thirds of the subjects or entities, by how often other articles mention them, or by "
+    "how many people have edited their articles, at the last cut at or before the window's end.",
+)
+@click.option(
     "--fact",
     nargs=2,
     default=None,
     metavar="SUBJECT RELATION",
     help="Instead: the log-probabilities of the objects of one fact, such as Ostvik P6.",
 )
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all columns to a CSV file.")
-@click.option("--latex", "latex_file", type=_FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
-@click.option("--picture", type=_FILE, metavar="FILE", help="Draw them to a PNG file.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all columns to a CSV file.")
+@click.option("--latex", "latex_file", type=FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
+@click.option("--picture", type=FILE, metavar="FILE", help="Draw them to a PNG file.")
 def knows(
     with_answers: bool,
+    by_popularity: str | None,
     fact: tuple[str, str] | None,
     csv_file: Path | None,
     latex_file: Path | None,
@@ -65,6 +72,7 @@ def knows(
       tempkb knows --window 2022-01-01..2023-01-01 --models t5-large,t5-base
       tempkb knows --window 2022-01-01..2023-01-01 --earlier 2021-01-01..2022-01-01
       tempkb knows --answers --csv knows.csv --latex knows.tex --picture knows.png
+      tempkb knows --by-popularity contributors
       tempkb knows --fact Ostvik P6 --picture ostvik.png
     """
     if fact is not None:
@@ -78,13 +86,14 @@ def knows(
         raise click.UsageError("--all-items leaves nothing out, so that --buffer has no meaning; give one of them")
     from tempkb.commands.screens.results import print_knowledge
 
-    print_knowledge(KnowledgeRequest.of(words_typed(asked)), csv_file, latex_file, picture, with_answers=with_answers)
+    request = KnowledgeRequest.of(words_typed(asked))
+    print_knowledge(request, csv_file, latex_file, picture, with_answers=with_answers, by_popularity=by_popularity)
 
 
 @click.command()
 @click.argument("model")
 @options(AnswersRequest)
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all rows, not only some, to a CSV file.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all rows, not only some, to a CSV file.")
 def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
     """Show what a model said beside what is right.
 
@@ -104,7 +113,7 @@ def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
 
 
 @click.command()
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all rows and columns to a CSV file.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all rows and columns to a CSV file.")
 def late(csv_file: Path | None) -> None:
     """Say how long after a window its facts are in Wikidata.
 
@@ -150,9 +159,9 @@ def _given_beside(*expected: str) -> list[str]:
     metavar="NAME",
     help="Among which candidates: own (of the mentions' snapshot), the day of another snapshot, fixed or fixed-N.",
 )
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all figures, of all k, to a CSV file.")
-@click.option("--latex", "latex_file", type=_FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
-@click.option("--picture", type=_FILE, metavar="FILE", help="Draw the paper's figures to a PNG file.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all figures, of all k, to a CSV file.")
+@click.option("--latex", "latex_file", type=FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
+@click.option("--picture", type=FILE, metavar="FILE", help="Draw the paper's figures to a PNG file.")
 def linking(
     releases: tuple[str, ...],
     k: int,
@@ -183,9 +192,9 @@ def linking(
 @click.argument("paper", default="")
 @click.argument("item", default="")
 @options(KnowledgeRequest, "releases", "models")
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all figures, with intervals, to a CSV file.")
-@click.option("--latex", "latex_file", type=_FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
-@click.option("--picture", type=_FILE, metavar="FILE", help="Draw it to a PNG file.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all figures, with intervals, to a CSV file.")
+@click.option("--latex", "latex_file", type=FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
+@click.option("--picture", type=FILE, metavar="FILE", help="Draw it to a PNG file.")
 def paper(
     paper: str,
     item: str,

@@ -1,14 +1,10 @@
-"""SQL that several views share: windows, and sums with their groups put together.
-
-SQL for estimates that know of clusters: the formulas of `statistics`, for views.
+"""SQL for views: windows, sums with their groups put together, and the estimates of `statistics`, by clusters.
 
 What comes out has a row for each group: its columns, `value`, `standard_error`, `low`, `high`, `n_items` and
 `n_clusters`. `low` and `high`, the ends of the 95 % interval, are cut at what the form allows. They are null for fewer
 than ten clusters, or where all clusters agree exactly. Where the value or its variance is larger than any number, the
-standard error and both ends are null; a difference of two infinite values is null as well.
-Columns of groups are given as SQL: quoted where they need to be.
-
-What the estimates in Python and in SQL agree on. Imports nothing, so that commands that only read start fast.
+standard error and both ends are null; a difference of two infinite values is null as well. Columns of groups are given
+as SQL: quoted where they need to be.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,15 +1,11 @@
-"""Files written in one step, and checksums of files. Standard library only.
+"""Files that are whole or absent, known by checksums, and tempkb's own. Arrow is imported only to read Parquet.
 
 Bits flip on disks and copies break off. Sizes are compared whenever a version is looked up, checksums before its
-files are read, once per process.
+files are read, once per process. DuckDB (2.0.0) ignores the checksums of Parquet's pages, which our readers verify,
+so those of whole files are verified before it reads them (`Version.paths`).
 
-What is tempkb's own in a home: nothing is deleted, moved or written through a link that lies inside one.
-
-A home, its `lake` or its `dumps` as a whole may be a link to another disk. Each is a root; what lies below it counts.
-
-Parquet files with a checksum in each page, which our readers verify.
-
-DuckDB (2.0.0) ignores these checksums, so those of whole files are verified before it reads them (`Version.paths`).
+A home, its `lake` or its `dumps` as a whole may be a link to another disk. Each is a root; nothing is deleted, moved
+or written through a link that lies below one.
 """
 
 import contextlib

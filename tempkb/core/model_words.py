@@ -1,13 +1,17 @@
-"""What may be said of a model: lines of `[models.NAME]`, options of the command, and fields of a run. Pure."""
+"""What may be said of a model: its family and number type, lines of `[models.NAME]`, options of commands, fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
-from tempkb.core.model_names import Family
 from tempkb.core.options import Form, OddValueError, Request, Words, option, options_of, read_as
+
+Family = Literal["masked", "seq2seq", "causal"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+
+Dtype = Literal["float32", "bfloat16", "float64"]
 
 
 def place_of(word: str) -> str:

@@ -56,6 +56,22 @@ class Prompt:
         return hashlib.sha256(f"[{FORMAT},{parts}]".encode("ascii")).hexdigest()[:32]
 
 
+def _in_json(text: str) -> str:
+    """SQL of a text as canonical JSON has it, without its quotes: in ASCII, others by the units of UTF-16."""
+    return f"""
+        CASE WHEN regexp_full_match({text}, '[ !#-\\[\\]-~]*') THEN {text} ELSE array_to_string(list_transform(
+            string_split({text}, ''), lambda one: CASE
+                WHEN ord(one) < 32 OR one IN ('"', '\\') THEN lower((to_json(one)::VARCHAR)[2:-2])
+                WHEN ord(one) < 127 THEN one
+                WHEN ord(one) < 65536 THEN printf('\\u%04x', ord(one))
+                ELSE printf('\\u%04x\\u%04x', 55232 + ord(one) // 1024, 56320 + ord(one) % 1024) END
+        ), '') END"""
+
+
+PROMPT_ID = f"""substr(sha256(concat('[{FORMAT},"', {_in_json("left_context")}, '","', {_in_json("target")}, '","',
+    {_in_json("right_context")}, '"]')), 1, 32)"""
+"""SQL: the id of a prompt, as `Prompt.prompt_id`."""
+
 QUESTION_ID = "substr(sha256(concat(strlen(left_context), ':', left_context, right_context)), 1, 32)"
 """SQL: the id of the question that a prompt asks, as `Question.question_id`."""
 

@@ -1,8 +1,6 @@
 """Half-open windows of time and their cuts. Pure: no Dagster, no files.
 
-A window is [start, end), UTC. Its *cut* is its end: the first instant that is
-*not* in the window's snapshot. Dagster's partitions are defined in
-`engine/assets.py`, and windows know nothing of dumps.
+A window is [start, end), UTC. Its *cut* is its end: the first instant that is *not* in the window's snapshot.
 """
 
 import calendar

@@ -1,6 +1,4 @@
-"""Articles of the demo world: invented places, people and works, in the wikitext of a typical wiki.
-
-Writes the facts of the demo world, and the articles that say what holds.
+"""Articles of the demo world: invented places, people and works, in the wikitext of a typical wiki, and facts.
 
 Numbers are those of the list of what the demo world must contain (26 and 27). Each article says in several sentences
 what holds now, and nothing of the past.
@@ -144,7 +142,9 @@ def _article(facts: Facts, entity_id: str, day: date, seed: int) -> str:
     for one in facts.of_subject(entity_id):
         if facts.is_told_on(one, day):
             chance = chance_of(f"{seed}/{entity_id}/{one.relation}/{one.object}")
-            told[one.relation, one.object] = _told(one.relation, item.label, facts.items[one.object].label, chance)
+            told[one.relation, one.object] = sentences_of(
+                one.relation, item.label, facts.items[one.object].label, chance
+            )
     in_order = sorted((relation, sentences) for (relation, _), sentences in told.items())
     chance = chance_of(f"{seed}/{entity_id}")
     noun = WORDS["nouns"][item.instance_of[0]]
@@ -158,7 +158,7 @@ def _article(facts: Facts, entity_id: str, day: date, seed: int) -> str:
     return "\n\n".join(parts)
 
 
-def _told(relation: str, subject: str, object_name: str, chance: random.Random) -> Sequence[str]:
+def sentences_of(relation: str, subject: str, object_name: str, chance: random.Random) -> Sequence[str]:
     """Return the sentences of one fact."""
     return [form.format(s=subject, o=object_name) for form in chance.sample(WORDS["wordings"][relation], N_TOLD)]
 

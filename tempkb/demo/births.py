@@ -1,10 +1,8 @@
-"""Entities that came into being in the demo world: articles of some length, with dates of origin and classes.
+"""Entities that came into being in the demo world, with dates of origin and classes, and articles that name them.
 
-Numbers are those of the list of what the demo world must contain (13, 14 and 25). Ordinary pages do not link to
-these. What is true of each page is written beside it, by hand or while it is made, and never computed by the code
-under test.
-
-Articles about entities that came into being: long enough for a benchmark, with many sentences that name it once.
+Numbers are those of the list of what the demo world must contain (13, 14 and 25). The articles are long enough for a
+benchmark. Ordinary pages do not link to these. What is true of each page is written beside it, by hand or while it is
+made, and never computed by the code under test.
 """
 
 import random
@@ -15,7 +13,8 @@ from datetime import date, datetime
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
-from tempkb.demo.facts import Facts, Item, Origin, When, bound, month, year
+from tempkb.demo.articles import sentences_of
+from tempkb.demo.facts import Bound, Facts, Item, Origin, Statement, When, bound, month, year
 from tempkb.demo.pages import DAY, FIRST_CUT, SECOND_CUT, USERS, Page, Pages
 from tempkb.demo.words import chance_of, words_of
 
@@ -240,6 +239,7 @@ def write_births(pages: Pages, facts: Facts, seed: int) -> Births:
     _ordinary(make)
     for told in WORDS["stories"]:
         _write_story(make, **told)
+    _write_known_to_all(make, facts)
     make.births.categories = {
         name: tuple(dict.fromkeys(kind.class_id for kind in KINDS.values() if kind.category == name))
         for name in dict.fromkeys(kind.category for kind in KINDS.values())
@@ -344,6 +344,43 @@ def _ordinary(make: _Maker) -> None:
         if len(links) < 2:
             links.append(born[(number + 16) % len(born)][0].title)
         make.write(birth, kind, saved, links, grows=number % _EACH in (0, 3))
+
+
+def _write_known_to_all(make: _Maker, facts: Facts) -> None:
+    """15 and 20: the first organisation of the last half year has two heads, and later articles call it other names.
+
+    So one entity is asked about in all benchmarks. What is added is later than all that the demo's models have read.
+    """
+    begun, counts = make.clock.start(len(make.clock.windows) - 3), WORDS["known_to_all"]["surfaces"]
+    surfaces = [surface for surface, n in counts.items() for _ in range(n)]
+    saved = {one.title: one.page.edits[0].time for one in make.births.all if not one.story}
+    young = sorted(
+        (one for one in make.births.all if saved.get(one.title, begun) > begun), key=lambda one: saved[one.title]
+    )
+    own = next((one for one in young if one.category == "Organizations"), None)
+    later = [] if own is None else young[young.index(own) + 1 :]
+    if own is None or own.origin is None or len(later) < len(surfaces):
+        return
+    heads = sorted({one.object for one in facts.statements if one.relation == "P488"})
+    changed = saved[own.title].date() - 5 * DAY
+    for head, start, ends in ((heads[0], own.origin[0], [When(changed)]), (heads[1], changed + DAY, [])):
+        number = len(facts.statements) + 1
+        starts: list[Bound] = [When(start)]
+        facts.statements.append(
+            Statement(own.entity_id, "P488", head, starts, [*ends], story="known to all", number=number)
+        )
+    told = sentences_of("P488", own.title, facts.items[heads[1]].label, make.chance("known to all"))
+    _add(own, " ".join(told))
+    own.sentences += tuple(Sentence(one, own.title, since=make.quarter(saved[own.title])) for one in told)
+    form = WORDS["known_to_all"]["sentence"]
+    for one, surface in zip(later, surfaces, strict=False):
+        _add(one, form.format(own.title, surface, **own.traits._asdict()))
+
+
+def _add(birth: Birth, paragraph: str) -> None:
+    """Add a last paragraph to all texts of an article."""
+    for edit in birth.page.edits:
+        edit.text = edit.text.replace("\n\n[[Category", f"\n\n{paragraph}\n\n[[Category")
 
 
 def _birthday(make: _Maker, number: int) -> When:

@@ -1,15 +1,14 @@
-"""Ordinary facts of the demo world: lives of which half change between the cuts of two models, and half do not.
+"""Ordinary facts of the demo world, half of which change between two models' cuts, and districts of a large world.
 
 Numbers are those of the list of what the demo world must contain (28 and 29). At both cuts every object of a relation
 is an answer equally often; so a model that prefers the newer answer has learnt of whom it is true, and not merely
 that it has become frequent.
 
-The districts of a large demo world: more of the entities of entries 15, 17 and 31, so that linking can be measured.
-
-A district has four entities that exist from the beginning, and each year brings eight new ones: inns, bridges, this
-year's editions of two events that recur, and in two of the years an outbreak and what it brings. All are mentioned in
-verses, by surfaces that they share with others, beside words that are peculiar to them. The editions of an event have
-one of these words in common; the words of an outbreak are made of parts that no earlier word has.
+A district is more of the entities of entries 15, 17 and 31, so that linking can be measured. It has four entities that
+exist from the beginning, and each year brings eight new ones: inns, bridges, this year's editions of two events that
+recur, and in two of the years an outbreak and what it brings. All are mentioned in verses, by surfaces that they share
+with others, beside words that are peculiar to them. The editions of an event have one of these words in common; the
+words of an outbreak are made of parts that no earlier word has.
 """
 
 import random

@@ -1,7 +1,4 @@
-"""Writes the demo world in Wikimedia's formats: an export-0.11 history in two parts, and SQL tables.
-
-Writes the demo world's items as Wikidata's JSON dump: a list with one entity per line.
-"""
+"""Writes the demo world in Wikimedia's formats: an export-0.11 history in two parts, SQL tables, Wikidata's JSON."""
 
 import bz2
 import gzip

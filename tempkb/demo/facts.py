@@ -1,7 +1,7 @@
 """Facts of the demo world and when they held: people, clubs, towns and offices, and the statements about them.
 
-Numbers are those of the list of what the demo world must contain (18 to 24).
-Statements hold their truth as days; `wikidata.py` writes them in Wikidata's form.
+Numbers are those of the list of what the demo world must contain (18 to 24). Statements hold their truth as days;
+`export.py` writes them in Wikidata's form.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tempkb.demo.words import words_of
 
 WORDS = words_of("facts")
 _FIRST_ITEM = 50_000
-SOMEVALUE, NOVALUE = "somevalue", "novalue"
+SOMEVALUE = "somevalue"
 
 
 @dataclass(frozen=True)

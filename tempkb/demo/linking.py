@@ -1,9 +1,7 @@
 """Pages about links and mentions: redirects, surfaces that mean several things, markup, and what TempEL filters.
 
 Numbers are those of the list of what the demo world must contain (10 to 17 and 31). Ordinary articles do not link
-here, so every count is known.
-
-Articles with words that are peculiar to them, and books of verses that mention these articles by other names.
+here, so every count is known. Books of verses mention articles with words that are peculiar to them by other names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

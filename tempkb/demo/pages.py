@@ -1,7 +1,4 @@
-"""Pages of the demo world, with edits and moves at known instants, and the quarters that they are dated by.
-
-Writes pages whose histories are told one by one: the trap pages of `data/stories.toml`, and those of other files.
-"""
+"""Pages of the demo world, with edits and moves at known instants; the histories of some are told one by one."""
 
 import re
 from collections.abc import Iterator, Sequence

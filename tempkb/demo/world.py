@@ -1,7 +1,4 @@
-"""Makes the demo world from a seed, and writes its dumps into a home.
-
-The commands that `tempkb demo --all` runs after it has written the dumps of the demo world.
-"""
+"""Makes the demo world from a seed, and writes its dumps into a home."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence

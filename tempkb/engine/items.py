@@ -1,9 +1,4 @@
-"""What all engines share: items, a folder for each, outcomes, failures in words.
-
-The peak memory of a process.
-
-Writes down the result of each finished item, so that a run after a crash continues with the rest.
-"""
+"""What all engines share: items, a folder for each, outcomes, failures in words, what a run after a crash keeps."""
 
 import os
 import resource
@@ -11,14 +6,10 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from tempkb.core.errors import TempkbError
 from tempkb.core.failures import in_words
-
-if TYPE_CHECKING:
-    pass
-
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")

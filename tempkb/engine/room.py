@@ -9,7 +9,6 @@ from tempkb.store.tables import Table, View
 if TYPE_CHECKING:
     # Brings DuckDB and Arrow, which who only asks for help needs as little.
     from tempkb.engine.tasks import Task
-    from tempkb.store.promises import Promise
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,3 @@ class Room:
         """Import what makes the tables of the room."""
         found: tuple[Task, ...] = import_module(self.steps).TASKS if self.steps else ()
         return found
-
-    def promised(self) -> "list[Promise]":
-        """Import what the tables of the room promise to one another."""
-        return [promise for task in self.tasks() for promise in task.promised()]

@@ -284,12 +284,13 @@ def _refuse_absent(look: Look, step: Step, key: str) -> None:
     Raises:
         ContractError: names what is missing, and the command that makes it.
     """
-    for one in step.sources:
-        wanted = one.keys(look.store, key)
-        names = look.store.lake.keys(one.table.name) if wanted is None else sorted(wanted)
-        if lacking := look.stale(one.table.name, names):
-            first = " && ".join(dict.fromkeys(one.command(look.store, one.table, name) for name in lacking))
-            raise lacking_source(f"{step.makes[0].name} {key}", one.table, lacking, f"build it first: {first}")
+    with look.store.lake.one_look():
+        for one in step.sources:
+            wanted = one.keys(look.store, key)
+            names = look.store.lake.keys(one.table.name) if wanted is None else sorted(wanted)
+            if lacking := look.stale(one.table.name, names):
+                first = " && ".join(dict.fromkeys(one.command(look.store, one.table, name) for name in lacking))
+                raise lacking_source(f"{step.makes[0].name} {key}", one.table, lacking, f"build it first: {first}")
 
 
 def lacking_source(made: str, table: Table, lacking: Sequence[str], how: str) -> ContractError:

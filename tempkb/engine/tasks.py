@@ -115,7 +115,7 @@ class Task:
         is_skippable: may it leave tables out?
         is_divisible: may a run ask for some of its tables only?
         checks: meaning of what it judges itself, by table and name of the check.
-        promises: of its tables; or the name below `tempkb` of the module with `PROMISES` of these and others.
+        promises: of its tables, among others.
         judge: returns the verdict on a promise.
         known: returns the keys that the home knows; after a run that fails Dagster forgets others. None for all.
     """
@@ -130,7 +130,7 @@ class Task:
     is_skippable: bool = False
     is_divisible: bool = False
     checks: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    promises: "str | tuple[Promise, ...]" = ()
+    promises: "tuple[Promise, ...]" = ()
     judge: "Callable[[Any, Store, Subject], Verdict]" = lambda promise, store, subject: promise.judged(store, subject)
     known: Callable[[Store], Sequence[str]] | None = None
 
@@ -145,9 +145,8 @@ class Task:
         return self.makes[0].family
 
     def promised(self) -> "list[Promise]":
-        """Import the promises of its tables."""
-        every = import_module(f"tempkb.{self.promises}").PROMISES if isinstance(self.promises, str) else self.promises
-        return [promise for promise in every if promise.about in self.makes]
+        """Return the promises of its tables."""
+        return [promise for promise in self.promises if promise.about in self.makes]
 
     def judged(self, order: Order, done: Done) -> "dict[tuple[str, str], Verdict]":
         """Judge what it made, and keep the verdicts beside the versions; return them by table and name of the check."""

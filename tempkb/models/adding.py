@@ -1,7 +1,4 @@
-"""Adding models: a checkpoint is read once, and its row binds the model's name to the digests of its files.
-
-Makes the table of models, one model a run.
-"""
+"""Adding models: a checkpoint is read once, and its row binds the model's name to the digests of its files."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,14 +1,9 @@
 """Asks a model for the log-probabilities of many rows: no row twice, in batches, the vocabulary only where it is read.
 
 Rows that a model reads alike become one input, from which all their tokens are read. Inputs are sorted by length and
-packed by a budget of tokens. What several inputs have in common is computed once: a source by the encoder, the tokens
-before the candidates of one query by a causal model. The vocabulary head sees only the positions that are read.
-
-How much a model computes at once: batches by a budget of tokens, their shapes, and what is done without memory.
-
-What asks a model is a `Packer`: it puts items of like size together, and takes smaller batches when memory runs out.
-
-The vocabulary head of a model, at chosen positions only, and log-probabilities from what it gives.
+packed by a budget of tokens; where memory runs out, batches become smaller. What several inputs have in common is
+computed once: a source by the encoder, the tokens before the candidates of one query by a causal model. The vocabulary
+head sees only the positions that are read.
 """
 
 import inspect

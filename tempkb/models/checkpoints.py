@@ -30,7 +30,7 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.core.errors import ModelError
-from tempkb.core.model_names import Dtype, Family
+from tempkb.core.model_words import Dtype, Family
 from tempkb.models.batching import Limits
 from tempkb.models.dating import read_dating
 from tempkb.models.families import TRAITS
@@ -41,7 +41,7 @@ WeightsFormat = Literal["safetensors", "bin"]
 
 # Of models that could be of two families (BART also fills masks), the first is meant.
 _FAMILIES = dict(sorted(TRAITS.items(), key=lambda one: not one[1].has_sources))
-# Types of models whose scores would be wrong, with the reason. Others are found by asking them (`probing.py`).
+# Types of models whose scores would be wrong, with the reason. Others are found by asking them (`scoring.py`).
 _DROPS_TOKENS = (
     "its experts leave out tokens beyond their capacity, and what its encoder gives cannot be used for several targets"
 )
@@ -219,7 +219,7 @@ def load_files(
         context_tokens: how many tokens it reads; None if nothing limits them.
 
     Raises:
-        ModelError: it cannot be loaded, or its scores would be wrong (`probing.py`).
+        ModelError: it cannot be loaded, or its scores would be wrong (`scoring.py`).
     """
     config, _ = read_config(files.name, files.folder, family)
     for file in weight_files(files.name, files.folder)[0]:

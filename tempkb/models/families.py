@@ -1,6 +1,6 @@
-"""The families of language models. Without torch, since commands that only read need the names alone.
+"""The families of language models: what each reads of a prompt, and which log-probabilities of it are a score.
 
-What tells a family of language models from the others: one class, in a module of its own. No torch here.
+No torch here, since commands that only read need the names alone.
 
 Causal models (GPT): the log-probability of a target after its left context.
 
@@ -43,7 +43,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tempkb.core.errors import ModelError
-from tempkb.core.model_names import Family
+from tempkb.core.model_words import Family
 from tempkb.core.prompts import Prompt
 from tempkb.models.rows import Plan, Planner, Row, Status, Tokens, TokenSpan, target_span
 

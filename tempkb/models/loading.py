@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from tempkb.core.model_names import Dtype, Family
+from tempkb.core.model_words import Dtype, Family
 from tempkb.models.families import TRAITS, Traits
 from tempkb.models.rows import Planner, Tokens, tokenize
 

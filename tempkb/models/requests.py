@@ -1,9 +1,8 @@
-"""What a person asks for when adding a model: a name, a checkpoint and what is known about it. No torch here.
+"""What a person asks for when adding a model: a name, a checkpoint, and what is known about it.
 
-Presets: the models that the benchmarks' papers scored, by their ids on the Hugging Face hub.
-
-A day in `knows_until` is the first that is not in the training texts, as a cut is. It is named where the model's
-publisher or a paper names it, and left open elsewhere.
+Presets are the models that the benchmarks' papers scored, by their ids on the Hugging Face hub. A day in `knows_until`
+is the first that is not in the training texts, as a cut is. It is named where the model's publisher or a paper names
+it, and left open elsewhere.
 """
 
 import re

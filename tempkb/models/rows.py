@@ -1,11 +1,8 @@
-"""What a model is asked for: rows of tokens, and which log-probabilities to read off them. Pure.
+"""What a model is asked for, rows of tokens and which log-probabilities to read off them, and what it says. Pure.
 
-What a scorer says about one prompt.
-
-Finds the tokens of a span by the characters that they stand for, never by counting tokens of its parts.
-
-Blanks belong to the token or span that follows them, as byte-level and SentencePiece tokenizers have it: the blanks
-before a target are the target's, the blanks at its end belong to what comes next.
+The tokens of a span are found by the characters that they stand for, never by counting tokens of its parts. Blanks
+belong to the token or span that follows them, as byte-level and SentencePiece tokenizers have it: the blanks before a
+target are the target's, the blanks at its end belong to what comes next.
 """
 
 from collections.abc import Sequence
@@ -116,19 +113,13 @@ def token_span(tokens: Tokens, start: int, end: int) -> TokenSpan | None:
     text = tokens.text
     begin = len(text[:start].rstrip())  # the blanks before the span are its own
     end = start + len(text[start:end].rstrip())
-    cores = [
-        (0, 0) if is_special else _core(text, *offset)
-        for offset, is_special in zip(tokens.offsets, tokens.is_special, strict=True)
-    ]
-    touching = [at for at, (first, last) in enumerate(cores) if first < last and first < end and last > begin]
+    near = [at for at, (first, last) in enumerate(tokens.offsets) if first < end and last > begin]
+    cores = {at: _core(text, *tokens.offsets[at]) for at in near if not tokens.is_special[at]}
+    touching = [at for at, (first, last) in cores.items() if first < last and first < end and last > begin]
     if not touching or any(cores[at][0] < begin or cores[at][1] > end for at in touching):
         return None
     first = touching[0]
-    while (
-        first
-        and not tokens.is_special[first - 1]
-        and _is_blank_after(begin, tokens.offsets[first - 1], cores[first - 1])
-    ):
+    while first and not tokens.is_special[first - 1] and _is_blank_after(begin, text, *tokens.offsets[first - 1]):
         first -= 1
     return TokenSpan(first, touching[-1] + 1)
 
@@ -140,9 +131,9 @@ def _core(text: str, first: int, last: int) -> tuple[int, int]:
     return first, first + len(piece.strip())
 
 
-def _is_blank_after(begin: int, offset: tuple[int, int], core: tuple[int, int]) -> bool:
+def _is_blank_after(begin: int, text: str, first: int, last: int) -> bool:
     """Whether a token stands for blanks alone; some tokenizers give it no characters, but the place where they end."""
-    return core[0] == core[1] and offset[1] > begin
+    return last > begin and not text[first:last].strip()
 
 
 @dataclass(frozen=True, slots=True)

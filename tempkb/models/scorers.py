@@ -1,12 +1,9 @@
-"""Names of scorers: family, template, version, number type. Without torch, since choosing prompts needs names only.
-
-Names of decoders: family, way, version, number type. Without torch, since choosing questions needs names only.
-"""
+"""Names of scorers and decoders: family, template or way, version, number type. No torch here."""
 
 from collections.abc import Mapping
 
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_names import Dtype, Family
+from tempkb.core.model_words import Dtype, Family
 from tempkb.models.families import TRAITS
 
 SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}

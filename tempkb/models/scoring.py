@@ -1,10 +1,9 @@
 """Scorers: prompts in, scores out, in the same order. This is the door of the room; see its README.
 
-Asks a loaded model for a few short texts in two ways, before any score of it is believed.
-
 Scores come out of batches: with padding, with beginnings and sources that are computed once, and with a head that
 sees only what is read. For most architectures that changes nothing; others mix what lies in a batch (convolutions
-over padding), or let tokens see those after them. No list of architectures is complete, so the model itself is asked.
+over padding), or let tokens see those after them. No list of architectures is complete, so the model itself is asked
+for a few short texts in two ways, before any score of it is believed.
 """
 
 import math
@@ -16,9 +15,10 @@ from typing import Any
 import torch
 
 from tempkb.core.errors import ModelError, ModelMemoryError
-from tempkb.core.model_names import Dtype
+from tempkb.core.model_words import Dtype
 from tempkb.core.prompts import Prompt
 from tempkb.models.batching import Limits, Reader, Readings, log_probs
+from tempkb.models.devices import on_threads, threads_for
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Row, Score, Status
 from tempkb.models.scorers import require_template, scorer_name
@@ -126,7 +126,8 @@ def require_sound(name: str, model: LoadedModel, limits: Limits | None = None) -
         ModelError: a difference is larger than rounding, or the model cannot be asked at all.
     """
     devices = [model.device] if model.device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
+    n_parameters = sum(weights.numel() for weights in model.module.parameters())
+    with torch.random.fork_rng(devices=devices), on_threads(threads_for(n_parameters)):
         try:
             fault = _fault(model, _rows(model), limits)
         except ModelMemoryError:

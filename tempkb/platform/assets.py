@@ -1,25 +1,12 @@
-"""Dagster's assets: one factory makes them of all tasks.
+"""Dagster's assets, partitions, checks and resource, made of tasks, tables and promises.
 
-What the assets of all rooms share: columns in their definitions, rows and pictures in their metadata.
-
-Dagster's resource for a home: one `Store` per run, at whose end what was written is published.
-
-Dagster's partitions: dumps and models come as they appear, windows follow the clock.
-
-Assets do not name their partitions: these follow from the family of the table that an asset writes.
-
-Asset checks, made of promises: each looks only at the partitions of its run.
-
-A check has the partitions of its asset, so that the UI shows a result for each dump and each release. Checks of
-windows have none in Dagster: a run is over a range of them, and a result for each would be more events than all
-others of the run (docs/decisions.md). What they look at follows from the run all the same.
+A run's own event says what only that run can tell, such as its seconds; what stands is told by `reporter.py`.
 """
 
 import contextlib
 import re
 import time
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,7 +21,7 @@ from tempkb.core.settings import Settings, load_home
 from tempkb.core.windows import Granularity, epoch_seconds, instant
 from tempkb.engine.steps import Step
 from tempkb.engine.tasks import NOTES, Done, Order, Picture, Rows, Shown, Task, bad_in_words, keep_verdicts
-from tempkb.store.materialise import CELL, cells_of, facts_of, facts_of_partitions, first_rows
+from tempkb.store.materialise import CELL, cells_of, first_rows
 from tempkb.store.promises import Promise, Subject, Verdict
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Family, Table, View
@@ -208,47 +195,29 @@ def _report(
     for (about, name), verdict in done.verdicts.items():
         if about in order.tables:
             yield dg.AssetCheckResult(asset_key=about, check_name=name, passed=verdict.passed, metadata=verdict.facts)
-    found, shows = _by_key(order, done), {} if done.bad else done.shows()
-    notes = {NOTES: list(done.notes)} if done.notes else {}
-    for table in dict.fromkeys((*wanted, *found)):
-        is_whole = table in wanted and not done.bad
-        if is_whole and (not task.is_skippable or found[table].keys() >= {*(order.keys or (None,))}):
-            for key, versions in found[table].items():
-                context.add_asset_metadata(facts_of_key(versions), asset_key=key_of(table), partition_key=key)
-            shown = {**done.facts.get(table.name, {}), **shows.get(table.name, {})}
-            told = {**_sample_of(found[table]), "seconds": seconds, **in_dagster(shown), **notes}
-            yield dg.MaterializeResult(asset_key=key_of(table), metadata=told)
-            continue
-        for key, versions in found[table].items():
-            if key not in done.bad:
-                facts = {**facts_of_key(versions), **notes}
-                context.log_event(dg.AssetMaterialization(key_of(table), partition=key, metadata=facts))
     if done.bad:
         raise dg.Failure("\n".join(bad_in_words(task, done.bad)))
+    shows = done.shows()
+    for table in wanted:
+        if not task.is_skippable or _has_all(order, done, table):
+            told = in_dagster({**done.facts.get(table.name, {}), **shows.get(table.name, {})})
+            notes = {NOTES: list(done.notes)} if done.notes else {}
+            yield dg.MaterializeResult(asset_key=key_of(table), metadata={"seconds": seconds, **told, **notes})
+
+
+def _has_all(order: Order, done: Done, table: Table) -> bool:
+    """Was a table made for all keys of a run? What is of a quarter is of every window of the run."""
+    owners = {table.owner_of(key) for name, key in done.versions if name == table.name}
+    return owners >= {*order.keys} or None in owners
 
 
 def facts_of_key(versions: Sequence[Version]) -> dict[str, Any]:
     """Return what Dagster shows of the versions of one of its partitions."""
     if len(versions) != 1:
-        return facts_of_partitions(versions)
-    left_out = {f"left out/{row['reason']}": row["n"] for row in versions[0].side_rows(EXCLUSIONS.name)}
-    return {**facts_of(versions[0]), **left_out}
-
-
-def _by_key(order: Order, done: Done) -> dict[Table, dict[str | None, list[Version]]]:
-    """The versions of each partition of Dagster, by table; what is of a quarter is of every window of the run."""
-    found = defaultdict[Table, dict[str | None, list[Version]]](lambda: defaultdict(list))
-    for (name, key), version in done.versions.items():
-        table = order.store.tables[name]
-        owner = table.owner_of(key)
-        for one in order.keys or (None,) if owner is None else (owner,):
-            found[table][one].append(version)
-    return found
-
-
-def _sample_of(found: Mapping[str | None, Sequence[Version]]) -> dict[str, Any]:
-    last = next((versions[-1] for versions in reversed([*found.values()])), None)
-    return {"dagster/row_count": 0} if last is None else {"sample": sample_of(last)}
+        return {"dagster/row_count": sum(one.rows for one in versions), "partitions": len(versions)}
+    (one,) = versions
+    facts = {"dagster/row_count": one.rows, "version": one.version, "bytes": sum(file.bytes for file in one.files)}
+    return facts | {f"left out/{row['reason']}": row["n"] for row in one.side_rows(EXCLUSIONS.name)}
 
 
 def in_dagster(shown: Mapping[str, Shown]) -> dict[str, Any]:

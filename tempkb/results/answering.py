@@ -1,7 +1,4 @@
-"""What a model's answers over all windows say of it: until when it knows changes, and how sure it rightly is. Pure.
-
-What is asked of models, and what they gave, item by item.
-"""
+"""What was asked of models, what they gave, and what that says: until when they know, how sure they rightly are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -205,8 +202,8 @@ def answering_of(answers: Answers) -> Answering:
         two_ways,
         without_one,
         until,
-        _calibrated(answers, answers.is_before),
-        _calibrated(answers, answers.is_after),
+        calibrated(answers, answers.is_before),
+        calibrated(answers, answers.is_after),
     )
 
 
@@ -222,8 +219,12 @@ def _levels(answers: Answers) -> tuple[Estimate | None, Estimate | None, tuple[f
     return proportion(values, clusters), two_way_proportion(values, clusters, answers.objects[known]), without_one
 
 
-def _calibrated(answers: Answers, some: Flags) -> Calibration | None:
-    """How well the confidence in the preferred object fits the share of changes in which it is the new one."""
+def calibrated(answers: Answers, some: Flags) -> Calibration | None:
+    """Return how well the confidence in the preferred object fits the share of changes in which it is the new one.
+
+    Args:
+        some: the changes that count; None is returned without one.
+    """
     if not some.any():
         return None
     return calibration(*forced_choice(answers.new[some], answers.old[some]), answers.clusters[some])

@@ -1,19 +1,25 @@
 """The tables of what answers of models are worth, and the views of their means."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
+from tempkb.benchmarks.reading import united
 from tempkb.core.estimates_sql import ALL as EVERY
-from tempkb.core.estimates_sql import FRACTION, SHARE, estimates, pooled
+from tempkb.core.estimates_sql import FRACTION, SHARE, Measure, end_of_window, estimates, pooled, window_of
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.generations.tables import STATUSES
 from tempkb.models.scores.tables import PROMPT_SCORES
+from tempkb.models.tables import MODELS
 from tempkb.store.columns import columns, rules
 from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View, table_of_results
+from tempkb.store.types import FLOAT64, STRING, struct_of
 
 _KINDS = "; ".join(f"{name}: {meaning}" for name, meaning in NAMES.items())
+SINGLE, MULTI = "single_token", "multi_token"
 _VALUES = ("exact_match", "f1", "rouge1", "recall_at_10", "rouge1_over_masks", "released_f1_macro")
 
-_columns = columns.extended(f"""
+_WORTH = struct_of(("target_id", STRING), *((name, FLOAT64) for name in _VALUES))
+_columns = columns.with_types(WORTH=_WORTH).extended(f"""
     question_id VARCHAR: hash of the text around the gap, as in generations
     status VARCHAR: of the first answer: {", ".join(STATUSES)}
     text VARCHAR: the first answer; null if there is none
@@ -44,6 +50,7 @@ JUDGED_ANSWERS = table_of_results(
         rouge1_over_masks DOUBLE: of masked models: the largest rouge1 over all numbers of masks
         released_f1_macro DOUBLE: of masked models: the F1-macro of DynamicTempLAMA's code, over tokens in their places,
             the largest over numbers of masks and right names whose prompts the model has scored; null without one
+        of_targets WORTH[] (bulk): the same against the names of each right object alone
     """),
     key=("benchmark", "release", "model", "decoder", "item_id", "wording"),
     rules=rules(f"""
@@ -52,7 +59,7 @@ JUDGED_ANSWERS = table_of_results(
         exact_is_whole: an exact match has an F1 of one
             exact_match = 1 AND f1 < 1
     """),
-    code_version="2",
+    code_version="3",
 )
 
 JUDGED_CHANGES = table_of_results(
@@ -93,9 +100,10 @@ _OF = "release, model, decoder, split, window_start"
 _SHARE_OF_ITEMS, _MEAN_OF_ITEMS = (
     f"'metric': '{name}', 'form': '{form}'" for name, form in (("share of items", SHARE), ("mean of items", FRACTION))
 )
+_RANKS = (1, 10, 20, 50, 100)
+_ARE_SHARES = ("exact_match", "recall_at_10", *(f"precision_at_{k}" for k in _RANKS))
 _MEASURED = ", ".join(
-    f"{{'aggregate': {literal(name)}, 'value': {name}, "
-    f"{_SHARE_OF_ITEMS if name in ('exact_match', 'recall_at_10') else _MEAN_OF_ITEMS}}}"
+    f"{{'aggregate': {literal(name)}, 'value': {name}, {_SHARE_OF_ITEMS if name in _ARE_SHARES else _MEAN_OF_ITEMS}}}"
     for name in _VALUES
 )
 _SUMS_OF_ANSWERS = f"""
@@ -164,8 +172,9 @@ NAMES_BY_WINDOW = View(
     needs=(JUDGED_CHANGES.name,),
 )
 
-_RANKS = (1, 10, 20, 50, 100)
-_AT = ", ".join(f"{{'aggregate': 'precision_at_{k}', 'value': (rank <= {k})::INTEGER::DOUBLE}}" for k in _RANKS)
+_PLACES = {f"precision_at_{k}": f"(rank <= {k})::INTEGER::DOUBLE" for k in _RANKS}
+_PLACES["mrr_at_100"] = "CASE WHEN rank <= 100 THEN 1 / rank ELSE 0 END"
+_PLACED = ", ".join(f"{{'aggregate': '{name}', 'value': {value}}}" for name, value in _PLACES.items())
 _QUERIES = tuple(one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries)
 _LATER = " UNION ALL ".join(f"SELECT release, query_id AS item_id FROM {one} WHERE template_no > 1" for one in _QUERIES)
 _SUMS_OF_RANKS = f"""
@@ -173,9 +182,7 @@ _SUMS_OF_RANKS = f"""
            CASE aggregate WHEN 'mrr_at_100' THEN '{FRACTION}' ELSE '{SHARE}' END AS form, cluster_id AS cluster,
            count(*) AS n, sum(value) AS s, count(*) AS items
     FROM (
-        SELECT release, model, scorer, split, window_start, variant, cluster_id,
-               unnest([{_AT}, {{'aggregate': 'mrr_at_100', 'value': CASE WHEN rank <= 100 THEN 1 / rank ELSE 0 END}}],
-                      max_depth := 2)
+        SELECT release, model, scorer, split, window_start, variant, cluster_id, unnest([{_PLACED}], max_depth := 2)
         FROM (
             -- Of several right answers the best counts.
             SELECT f.release, f.model, f.scorer, f.split, f.window_start, f.variant, f.cluster_id, f.item_id,
@@ -206,5 +213,108 @@ TOKEN_RANKS = View(
     optional=_QUERIES,
 )
 
+_CHANGED = united([one.reading.changed for one in BENCHMARKS if one.reading and one.reading.changed])
+_CELLS = {**dict.fromkeys(_PLACES, SINGLE), **dict.fromkeys(_VALUES, MULTI)}
+_SUMS = {f"n_{name}": f"count({name})::DOUBLE" for name in _CELLS} | {f"s_{name}": f"sum({name})" for name in _CELLS}
+_SUMS_BY_CHANGE = f"""
+    WITH objects AS MATERIALIZED ({_CHANGED.query}), measured AS (
+        SELECT o.*, s.model, s.scorer, NULL::VARCHAR AS decoder,
+               {", ".join(f"{value} AS {name}" for name, value in _PLACES.items())}
+        FROM objects AS o JOIN fact_scores AS f USING (release, item_id, target_id)
+        JOIN {PROMPT_SCORES.name} AS s USING (model, scorer, prompt_id)
+        WHERE s.rank IS NOT NULL AND f.role = 'current' AND f.variant = 'undated'
+        UNION ALL BY NAME
+        SELECT o.*, j.model, NULL::VARCHAR AS scorer, j.decoder, {", ".join(_VALUES)}
+        FROM objects AS o JOIN (
+            SELECT release, item_id, model, decoder, unnest(of_targets, max_depth := 2)
+            FROM {JUDGED_ANSWERS.name} WHERE wording = 'once'
+        ) AS j USING (release, item_id, target_id)
+    )
+    SELECT release, granularity, model, scorer, decoder, split, window_start, change, cluster_id AS cluster,
+           {", ".join(f"{value} AS {name}" for name, value in _SUMS.items())}
+    FROM measured GROUP BY ALL
+"""
+_OF_CELLS = ("release", "granularity", "model", "scorer", "decoder")
+_ESTIMATED_BY_CHANGE = estimates(
+    pooled(
+        _SUMS_BY_CHANGE,
+        (*_OF_CELLS, "cluster"),
+        {"split": f"'{EVERY}'", "change": f"'{EVERY}'", "window_start": "NULL"},
+        tuple(_SUMS),
+    ),
+    (*_OF_CELLS, "split", "change", "window_start"),
+    [
+        Measure(
+            f"n_{name}",
+            f"s_{name}",
+            f"n_{name}",
+            (
+                ("evaluation", literal(evaluation)),
+                ("metric", literal("mean of answers")),
+                ("aggregate", literal(name)),
+                ("form", literal(SHARE if name in _ARE_SHARES else FRACTION)),
+            ),
+        )
+        for name, evaluation in _CELLS.items()
+    ],
+)
+
+RESULTS_BY_CHANGE = View(
+    name="results_by_change",
+    meaning="The cells of DynamicTempLAMA's figures 3, 4 and 6 to 9: how well models give the answers of a window "
+    "(null: all windows) and split (all: all splits) that are unchanged, updated (the object that arrived), new, or "
+    "deleted (the object that left, by the query in which it held); the change all is over these four. Each object "
+    f"counts by itself and is asked for without a date. evaluation {SINGLE}: precision_at_k and mrr_at_100 as in "
+    f"token_ranks, by scorer; {MULTI}: the first answer of a decoder against the names of this object alone, as in "
+    "judged_answers. windows_after is the number of windows from the last one of which the model may know; null if "
+    "that is not known. The paper's violins give each of these cells the same weight; the row of all windows and "
+    "changes gives it to each answer, with its standard error by subject.",
+    query=f"""
+    SELECT c.*, date_diff(granularity, {window_of("m.knows_possibly_until - 1", "granularity")}, window_start)
+               AS windows_after
+    FROM ({_ESTIMATED_BY_CHANGE}) AS c LEFT JOIN {MODELS.name} AS m USING (model)
+    """,
+    needs=(*_CHANGED.needs, MODELS.name),
+    optional=("fact_scores", PROMPT_SCORES.name, JUDGED_ANSWERS.name),
+)
+
+_MOST_YEARS = 10
+_FIRST_ANSWERS = " UNION ALL ".join(
+    f"SELECT release, query_id AS item_id, subject_id, relation, answers[1].entity_id AS object_id, window_start, "
+    f"granularity FROM {one} WHERE template_no = 1"
+    for one in _QUERIES
+)
+_SUMS_OF_DURATIONS = f"""
+    WITH held AS (
+        SELECT q.release, q.item_id, max(date_diff('day', s.valid_from, coalesce(s.valid_to, r.dump_date))) AS days
+        FROM ({_FIRST_ANSWERS}) AS q
+        JOIN (SELECT release, dump_date FROM {FACT_RELEASES.name}) AS r USING (release)
+        JOIN (SELECT release, subject_id, relation, object_id, valid_from, valid_to FROM {FACT_SPELLS.name}) AS s
+        ON s.release = q.release AND s.subject_id = q.subject_id AND s.relation = q.relation
+            AND s.object_id = q.object_id AND s.valid_from < {end_of_window("q.window_start", "q.granularity")}
+            AND coalesce(s.valid_to > q.window_start, true)
+        GROUP BY ALL
+    )
+    SELECT benchmark, {_OF.removesuffix(", window_start")}, wording, 'mean of items' AS metric, 'f1' AS aggregate,
+           '{FRACTION}' AS form, cluster_id AS cluster,
+           least(greatest(round(days / 365.25), 1), {_MOST_YEARS})::SMALLINT AS held_years,
+           count(*) AS n, sum(f1) AS s, count(*) AS items
+    FROM {JUDGED_ANSWERS.name} JOIN held USING (release, item_id) WHERE f1 IS NOT NULL AND split = 'test' GROUP BY ALL
+"""
+
+ANSWERS_BY_DURATION = View(
+    name="answers_by_duration",
+    meaning="Mean F1 of answers to the queries of the test split by how long the fact holds, with standard errors by "
+    "subject: held_years is the duration of the spell of the query's first answer in years, rounded, at least 1; "
+    f"{_MOST_YEARS} are {_MOST_YEARS} or more. What still holds counts to the day of the dump; a spell whose start is "
+    "not known does not count.",
+    query=estimates(
+        _SUMS_OF_DURATIONS,
+        ("benchmark", "release", "model", "decoder", "split", "wording", "metric", "aggregate", "held_years"),
+    ),
+    needs=(JUDGED_ANSWERS.name, FACT_RELEASES.name, FACT_SPELLS.name),
+    optional=_QUERIES,
+)
+
 TABLES = (JUDGED_ANSWERS, JUDGED_CHANGES)
-VIEWS = (ANSWER_RESULTS, NAMES_BY_WINDOW, TOKEN_RANKS)
+VIEWS = (ANSWER_RESULTS, NAMES_BY_WINDOW, TOKEN_RANKS, RESULTS_BY_CHANGE, ANSWERS_BY_DURATION)

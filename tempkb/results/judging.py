@@ -1,7 +1,8 @@
 """Judges what models said: what answers are worth against names that are right, and whom they name in changes."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ Row = Mapping[str, Any]
 
 _BATCH_ROWS = 4096
 _OF_MODELS = {GENERATIONS.name, PROMPT_SCORES.name, MODELS.name}  # tables of which each partition is of one model
-_RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
+RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
 
 # Benchmarks that put questions to models, with the names of their prompts, and what is right.
 _JUDGED = [
@@ -120,24 +121,37 @@ def _answers(connection: "duckdb.DuckDBPyConnection") -> Iterator[Row]:
             f"""
             WITH accepted AS (
                 SELECT release, item_id, any_value(window_start) AS window_start, any_value(subset) AS subset,
-                       flatten(list(names ORDER BY target_id)) AS names
+                       list({{'target_id': target_id, 'names': names}} ORDER BY target_id) AS targets
                 FROM ({judging.answers.query}) WHERE template_no = 1 GROUP BY release, item_id
             ), known AS (
                 -- The tokens of right names, as the model's own tokenizer has them.
                 SELECT p.release, p.item_id, p.variant, s.model,
-                       list(s.token_ids[s.n_before + 1 : len(s.token_ids) - s.n_after]) AS names_in_tokens
+                       list({{'target_id': p.target_id,
+                              'tokens': s.token_ids[s.n_before + 1 : len(s.token_ids) - s.n_after]}}) AS in_tokens
                 FROM {prompts} AS p JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
                 WHERE p.role = 'current' AND s.status = 'scored' AND s.scorer LIKE 'masked.answer_l2r-%' GROUP BY ALL
             )
-            SELECT a.*, c.window_start, c.subset, c.names, k.names_in_tokens
+            SELECT a.*, c.window_start, c.subset, c.targets, k.in_tokens
             FROM ({_asked(prompts, judging)}) AS a JOIN accepted AS c USING (release, item_id)
             LEFT JOIN known AS k USING (release, item_id, variant, model)
             ORDER BY release, model, decoder, item_id, wording
             """,
         )
         for row in rows:
-            names = list(dict.fromkeys(row["names"]))
-            yield {"benchmark": benchmark, **_first(row), "accepted": names, **_worth(row)}
+            names = _by_target((one["target_id"], one["names"]) for one in row["targets"])
+            tokens = _by_target((one["target_id"], [tuple(one["tokens"])]) for one in row["in_tokens"] or ())
+            every, every_in_tokens = (list(dict.fromkeys(chain(*one.values()))) for one in (names, tokens))
+            each = [{"target_id": one, **_worth(row, own, tokens.get(one, ()))} for one, own in names.items()]
+            worth = _worth(row, every, every_in_tokens)
+            yield {"benchmark": benchmark, **_first(row), "accepted": every, **worth, "of_targets": each}
+
+
+def _by_target(parts: Iterable[tuple[str, Iterable[Any]]]) -> Mapping[str, list[Any]]:
+    """The names of each right answer, or their tokens; an answer may be listed twice."""
+    found: defaultdict[str, list[Any]] = defaultdict(list)
+    for target, values in parts:
+        found[target] += values
+    return found
 
 
 def _first(row: Row) -> dict[str, Any]:
@@ -145,15 +159,15 @@ def _first(row: Row) -> dict[str, Any]:
     return {**row, "status": row["answers"][0]["status"], "text": row["answers"][0]["text"]}
 
 
-def _worth(row: Row) -> dict[str, float | None]:
-    """What answers to a question are worth; null where the model could not be asked."""
-    answers, names = row["answers"], row["names"]
+def _worth(row: Row, names: Sequence[str], in_tokens: Sequence[tuple[int, ...]]) -> dict[str, float | None]:
+    """What answers to a question are worth against some names; null where the model could not be asked."""
+    answers = row["answers"]
     if answers[0]["status"] in UNMEASURED:
         return {}
     texts = [one["text"] for one in answers if one["text"] is not None]
     # Nothing is worth nothing, also where the answer of a lower rank has a text.
     first = [answers[0]["text"]] if answers[0]["text"] is not None else []
-    if row["decoder"].startswith(_RUNNING_ON):
+    if row["decoder"].startswith(RUNNING_ON):
         first = [beginning(text, names) for text in first]
     worth: dict[str, float | None] = {
         "exact_match": best(exact_match, first, names),
@@ -165,9 +179,9 @@ def _worth(row: Row) -> dict[str, float | None]:
         worth["recall_at_10"] = float(is_recalled(texts, names))
     if family == "masked":
         worth["rouge1_over_masks"] = best(rouge1, texts, names)
-        if row["names_in_tokens"]:
+        if in_tokens:
             said = [tuple(one["token_ids"] or ()) for one in answers]
-            worth["released_f1_macro"] = best(released_f1_macro, said, list(map(tuple, row["names_in_tokens"])))
+            worth["released_f1_macro"] = best(released_f1_macro, said, in_tokens)
     return worth
 
 
@@ -211,7 +225,7 @@ def _names(row: Row) -> dict[str, str | None]:
         return labels
 
     def kind(new: Sequence[str], old: Sequence[str], other: Sequence[str]) -> str:
-        return named(first["text"], new, old, other, runs_on=row["decoder"].startswith(_RUNNING_ON))
+        return named(first["text"], new, old, other, runs_on=row["decoder"].startswith(RUNNING_ON))
 
     found = {**labels, "names": kind(row["new_names"], row["old_names"], row["other_names"])}
     if row["placebo_new_names"]:

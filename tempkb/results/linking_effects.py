@@ -1,10 +1,8 @@
-"""What trained linkers show of time: contrasts between linkers, snapshots and kinds of entities, with verdicts. Pure.
+"""What trained linkers show of time: contrasts between linkers, snapshots and kinds of entities, with verdicts.
 
 Each contrast is a mean over entities and over seeds of training, both of which count as drawn at random: other
 articles and another training would give other numbers. Each entity has the same weight, however often it is
 mentioned.
-
-Reads ranks of linkers and computes what they show of time.
 """
 
 from collections import defaultdict

@@ -1,11 +1,8 @@
-"""SQL of linking: mentions counted by entity, the accuracies of linkers, and which linkers belong together.
+"""SQL of linking: accuracies of linkers, which of them belong together, and what each figure weighs.
 
-A cell is a linker at a test: its release, pool, subset, test snapshot and category of mentions.
-
-Which accuracies each figure of linking puts together, with which weights.
-
-A spot is a training snapshot (None: not trained) at a test snapshot. Every figure is a weighted sum of the accuracies
-of spots: the mean over seeds, a change between snapshots, in-snapshot minus out-of-snapshot.
+A cell is a linker at a test: its release, pool, subset, test snapshot and category of mentions. A spot is a training
+snapshot (None: not trained) at a test snapshot. Every figure is a weighted sum of the accuracies of spots: the mean
+over seeds, a change between snapshots, in-snapshot minus out-of-snapshot.
 """
 
 from collections import defaultdict

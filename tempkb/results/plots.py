@@ -1,7 +1,4 @@
-"""Draws what models know: levels with their intervals, levels by window, and a fact through time.
-
-Draws whom models name where facts changed, window by window.
-"""
+"""Draws what models know: levels with intervals, levels by window, a fact through time, whom models name by window."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

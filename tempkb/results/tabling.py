@@ -1,7 +1,4 @@
-"""Shows what models know as a table: rows of the lake, CSV with all columns, and LaTeX as papers print it.
-
-Reads what models said as people look at it: whom they name by window, and answers beside what is right.
-"""
+"""What models know and said as tables: rows of the lake, CSV with all columns, LaTeX as papers print it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

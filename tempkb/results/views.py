@@ -1,11 +1,4 @@
-"""Declares the view of what models know of one entity: by the sentences about it, and by its facts.
-
-Declares the view of scores by the time between a window and the end of a model's knowledge.
-
-Declares the view of items that a model cannot have read: all that they rest on is later than its knowledge.
-
-Declares views of linking: accuracies of linkers by snapshot, changes, in- and out-of-snapshot, types of entities.
-"""
+"""Declares views of models' results: by entity, by time since their knowledge ends, of unread items, and of linking."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING

@@ -41,7 +41,7 @@ class Across:
     Attributes:
         column: the column with the values.
         form: what the cell of a value shows of its row.
-        titles: of the values that are shown, in this order.
+        titles: of the values that are shown, in this order; empty for all that there are, by themselves.
     """
 
     column: str
@@ -83,7 +83,7 @@ class Listing:
     def sheet(self, rows: Sequence[Any], without: Sequence[str] = ()) -> Sheet:
         """Return rows as lines, without some of the columns."""
         every = self.columns or named(*next(iter(rows), ()))
-        columns = {title: form for title, form in every.items() if title not in without}
+        columns = {title: _over(form, rows) for title, form in every.items() if title not in without}
         lines: dict[object, dict[str, object]] = {}
         across = any(isinstance(form, Across) for form in columns.values())
         for number, row in enumerate(rows):
@@ -111,6 +111,13 @@ def named(*names: str, **columns: Form) -> dict[str, Form | Across]:
 def in_order(*titles: str) -> dict[str, Form | Across]:
     """Return the columns of rows without names."""
     return {title: place for place, title in enumerate(titles)}
+
+
+def _over(form: Form | Across, rows: Sequence[Any]) -> Form | Across:
+    """Columns for all values that rows have, where a form names none."""
+    if not isinstance(form, Across) or form.titles:
+        return form
+    return replace(form, titles={value: value for value in sorted({row[form.column] for row in rows} - {None})})
 
 
 def _cell(form: Form, row: Any) -> object:

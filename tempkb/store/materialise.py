@@ -1,15 +1,12 @@
-"""What every asset reports about a table that it has written: rows, a sample. No Dagster here.
+"""Rows and counts for people who see them in Dagster's UI, or as Markdown: samples, small tables, pictures. No Dagster.
 
-A picture of counts that is small enough for Dagster to show at once.
-
-Dagster's UI shows Markdown within an asset's page if it is shorter than 1000 characters, and hides longer Markdown
-behind "[Show Markdown]". A drawing in SVG fits; a PNG with readable labels does not.
+The UI shows Markdown within an asset's page if it is shorter than 1000 characters, and hides longer Markdown behind
+"[Show Markdown]". A drawing in SVG fits; a PNG with readable labels does not.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -48,20 +45,6 @@ def markdown(table: pa.Table, cell: int = CELL) -> str:
     lines = ["| " + " | ".join(map(escaped, table.column_names)) + " |", "|" + " --- |" * table.num_columns]
     lines += ["| " + " | ".join(_cell(value, cell) for value in row.values()) + " |" for row in plain_rows(table)]
     return "\n".join(lines)
-
-
-def facts_of(version: Version) -> dict[str, Any]:
-    """Return the metadata of a version that was just written."""
-    return {
-        "dagster/row_count": version.rows,
-        "version": version.version,
-        "bytes": sum(file.bytes for file in version.files),
-    }
-
-
-def facts_of_partitions(versions: Sequence[Version], unit: str = "partitions") -> dict[str, Any]:
-    """Return the metadata of versions that were written together, whose number is given in a unit."""
-    return {"dagster/row_count": sum(one.rows for one in versions), unit: len(versions)}
 
 
 def escaped(text: str) -> str:

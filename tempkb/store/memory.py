@@ -61,11 +61,11 @@ def view_files(
         schema: of the empty table that replaces missing files.
     """
     connection.unregister(name)
-    connection.execute(f"DROP VIEW IF EXISTS {identifier(name)}")
-    if not paths and schema is not None:
-        connection.register(name, schema.empty_table())
+    if paths or schema is None:
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS FROM {parquet(paths)}")
         return
-    connection.execute(f"CREATE TEMP VIEW {identifier(name)} AS FROM {parquet(paths)}")
+    connection.execute(f"DROP VIEW IF EXISTS {identifier(name)}")
+    connection.register(name, schema.empty_table())
 
 
 def declared_rows(paths: Sequence[Path], table: Table) -> list[dict[str, Any]]:

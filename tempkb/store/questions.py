@@ -1,10 +1,7 @@
-"""Queries of users to the DuckDB file: which statements run, and what they can reach.
+"""Queries of users to the DuckDB file: which statements run, what they can reach, and their rows as Python values.
 
-Rows of a statement as Python values for people, fetched directly from DuckDB.
-
-Arrow and NumPy are not used, since importing them takes longer than most answers. What
-Python cannot hold becomes text: days before year 1 and after 9999, in the form of
-`plain.py`, and intervals, since Python has no months.
+Arrow and NumPy are not used, since importing them takes longer than most answers. What Python cannot hold becomes
+text: days before year 1 and after 9999, in the form of `plain.py`, and intervals, since Python has no months.
 """
 
 import re

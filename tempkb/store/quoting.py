@@ -1,7 +1,4 @@
-"""Values, names and files in SQL; no other module quotes them.
-
-Text of others (titles, file names, rows) in a form that cannot control the terminal.
-"""
+"""Values, names and files in SQL, and text of others in a form that cannot control the terminal."""
 
 import re
 import unicodedata

@@ -16,7 +16,7 @@ from tempkb.core.settings import Home
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import DAY, Lake
 from tempkb.store.memory import asking, view_files
-from tempkb.store.quoting import identifier
+from tempkb.store.quoting import identifier, parquet
 from tempkb.store.tables import SIDE_TABLES, Family, Table, View, by_name
 from tempkb.store.versions import Fault, Version
 
@@ -255,8 +255,14 @@ class Store:
             if view := self.views.get(name):
                 self._view_needs(memory, (*view.needs, *view.optional), made)
                 memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {view.query}")
-            elif name in self.tables:
-                view_files(memory, name, self.lake.files(name), self.tables[name].schema)
+            elif table := self.tables.get(name):
+                current = self.lake.versions(name)
+                paths = [path for one in current for path in one.paths()]
+                view_files(memory, name, paths, table.schema)
+                if any(one.schema != table.fingerprint for one in current):
+                    # As in the DuckDB file, columns that files of an earlier declaration lack are null.
+                    both = f"FROM {parquet(paths)} UNION ALL BY NAME ({table.empty_query})"
+                    memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {both}")
             else:
                 import pyarrow as pa
 

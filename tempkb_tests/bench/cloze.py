@@ -112,9 +112,9 @@ def _release(folder: Path) -> None:
     import tempkb
     from tempkb.benchmarks.ecbd.benchmark import ECBD
     from tempkb.benchmarks.ecbd.design import make_design
-    from tempkb.benchmarks.methods import build_release
     from tempkb.benchmarks.register import create, keep
     from tempkb.platform.api import open_store
+    from tempkb_tests.benchmarks.building import build_release
 
     with tempfile.TemporaryDirectory(dir=folder) as name:
         run_tempkb(Path(name), "demo")
@@ -126,7 +126,7 @@ def _release(folder: Path) -> None:
             design = make_design("small", "2021-01-01..2024-01-01", "2024-01-01", "wikidatawiki-20240101")
             made = create(store.home, ECBD, "small", design, f"bench-{number}")
             keep(store.home, made)
-            took, _ = _timed(lambda made=made: build_release(store, ECBD, made, lambda _line: None))
+            took, _ = _timed(lambda made=made: build_release(store, ECBD, made))
             seconds.append(took)
         (said,) = tempkb.read("ecbd_releases", release="bench-0").to_pylist()
         kept = tempkb.read("ecbd_sentences", release="bench-0")["sentence"]

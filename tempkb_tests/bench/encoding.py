@@ -23,9 +23,9 @@ import numpy as np
 import torch
 import transformers
 
+from tempkb.models.linking.answering import marked_mentions
 from tempkb.models.linking.encoders import Encoder, LoadedTower, _padded
 from tempkb.models.linking.inputs import EntityText, Tower
-from tempkb.models.linking.marked import marked_mentions
 from tempkb_tests.bench.measuring import row, spread
 from tempkb_tests.models.linking.tiny import tokenizer_of
 

@@ -278,7 +278,6 @@ def release_facts(home: str, n: str, last: str = "changes") -> None:
 
 
 def _finish(store, cuts, noted, began: float) -> None:
-    from tempkb.benchmarks.methods import build_release
     from tempkb.benchmarks.register import create, keep
     from tempkb.benchmarks.tempel.benchmark import TEMPEL
     from tempkb.benchmarks.tempel.design import make_design
@@ -286,6 +285,7 @@ def _finish(store, cuts, noted, began: float) -> None:
     from tempkb.engine.steps import bring
     from tempkb.platform.rooms import steps
     from tempkb.wiki.mentions.steps import BY_WINDOW, CLEAN
+    from tempkb_tests.benchmarks.building import build_release
 
     bring(store, steps(), CLEAN, store.lake.partitions("page_wikitexts"), print)
     began = noted("cleaning, links", began)
@@ -296,7 +296,7 @@ def _finish(store, cuts, noted, began: float) -> None:
     design = make_design("small", cuts, {"min_nr_inlinks": "1", "nr_ct_ents_per_cut": "1000"})
     release = create(store.home, TEMPEL, "small", design, "bench")
     keep(store.home, release)
-    build_release(store, TEMPEL, release, lambda line: None)
+    build_release(store, TEMPEL, release)
     noted("release", began)
     print(sum(one.rows for one in store.lake.versions("tempel_mentions")))
 

@@ -6,14 +6,7 @@ from datetime import date
 
 import numpy as np
 
-from tempkb.core.statistics import (
-    Scored,
-    cluster_bootstrap,
-    clustered_mean,
-    crossed_bootstrap,
-    knowledge_date,
-    rank_intervals,
-)
+from tempkb.core.statistics import cluster_bootstrap, clustered_mean, crossed_bootstrap, knowledge_date
 from tempkb_tests.bench.measuring import row, spread
 
 REPEATS = 3
@@ -41,9 +34,6 @@ def measure_all() -> None:
         "10,000 crossed replicates of 200 subjects and 5 seeds",
         lambda: crossed_bootstrap(matrix, seed=1),
     )
-    for n in (1_000, 10_000, 100_000):
-        scores = _scores(random, n)
-        _timed(f"rank_intervals of 10 models on {n:,} items with names", lambda s=scores: rank_intervals(s))
     months = [date(2018 + month // 12, month % 12 + 1, 1) for month in range(60)]
     starts = [months[one] for one in random.integers(0, 60, 5_000)]
     preferences, controls = (random.random(5_000) < share for share in (0.6, 0.5))
@@ -57,11 +47,6 @@ def measure_all() -> None:
 
 def _items(random: np.random.Generator, n: int, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:
     return random.normal(size=n), random.integers(0, n_clusters, n)
-
-
-def _scores(random: np.random.Generator, n: int) -> dict[str, Scored]:
-    names, clusters = [f"item {item}" for item in range(n)], [f"Q{item // 3}" for item in range(n)]
-    return {f"model {number}": Scored(names, random.normal(number / 100, 1, n), clusters) for number in range(10)}
 
 
 def _timed(name: str, run: Callable[[], object]) -> None:

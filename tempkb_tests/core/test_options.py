@@ -97,7 +97,7 @@ def test_the_words_of_a_request_are_those_that_made_it(request_type, words):
         (TrainRequest, "linker train", {"cuts", "seeds", "name"}),
         (AddRequest, "linker add", {"name"}),
         (ModelRequest, "model add", {"name", "presets"}),
-        (KnowledgeRequest, "knows", {"with_answers", "fact", "csv_file", "latex_file", "picture"}),
+        (KnowledgeRequest, "knows", {"with_answers", "by_popularity", "fact", "csv_file", "latex_file", "picture"}),
         (BuildRequest, "build", {"pages", "sample", "more"}),
     ],
     ids=lambda one: one if isinstance(one, str) else "",

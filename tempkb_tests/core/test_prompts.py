@@ -3,12 +3,16 @@
 import hashlib
 import json
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tempkb.core.errors import ContractError
-from tempkb.core.prompts import Prompt
+from tempkb.core.prompts import PROMPT_ID, Prompt
+from tempkb.store.memory import in_memory
+
+COLUMNS = ("left_context", "target", "right_context")
 
 
 def test_the_id_is_the_digest_of_the_parts_as_canonical_json():
@@ -38,3 +42,16 @@ def test_the_id_depends_on_where_the_target_is():
 def test_a_target_without_a_sign_is_refused(target):
     with pytest.raises(ContractError, match="at least one character that is not blank"):
         Prompt("Ada lives in ", target, ".")
+
+
+HARD = ("a", "Côte d’Ivoire", 'say "x" \\ [y]', "\t\n\r\b\f\x1f\x7f", "\u2028 \ud7ff 😀🇩🇪 e\u0301", "]~ {} / ' <")
+
+
+def test_sql_gives_the_same_ids():
+    parts = [
+        (left, target, right) for left in (*HARD, "") for target in HARD if target.strip() for right in (*HARD, "")
+    ]
+    with in_memory() as connection:
+        connection.register("prompts", pa.table(dict(zip(COLUMNS, zip(*parts, strict=True), strict=True))))
+        found = connection.sql(f"SELECT {', '.join(COLUMNS)}, {PROMPT_ID} FROM prompts").fetchall()
+    assert {tuple(row) for row in found} == {(*one, Prompt(*one).prompt_id) for one in parts}

@@ -11,11 +11,11 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.core.settings import load_home
 from tempkb.engine.steps import Standing
-from tempkb.engine.tasks import Task
+from tempkb.engine.tasks import Done, Picture, Task
 from tempkb.platform.api import open_store
-from tempkb.platform.assets import DUMPS, check_of, partitions_of
+from tempkb.platform.assets import DUMPS, asset_of, check_of, partitions_of
 from tempkb.platform.definitions import _checks, benchmark_assets, benchmark_checks, build_definitions
-from tempkb.platform.rooms import ROOMS
+from tempkb.platform.rooms import ROOMS, tasks
 from tempkb.store.columns import Column
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Promise
@@ -236,6 +236,24 @@ def test_a_check_of_releases_looks_at_those_of_its_benchmark(demo_home, monkeypa
     assert {one.passed for one in result.get_asset_check_evaluations()} == {True}
 
 
+def test_a_run_tells_what_only_it_can_know(store, instance):
+    """Rows and samples of what stands are told by the reporter."""
+    table = replace(OF_WINDOWS, name="prices", family=Family.RESULT, partitioned_by="nothing")
+
+    def make(order):
+        done = Done(facts={"prices": {"asked": 3}}, notes=["half of them are guessed"])
+        done.add(store.write(OF_WINDOWS, QUARTERS[0], [], Provenance()))
+        done.shows = lambda: {"prices": {"curve": Picture("![](data:)")}}
+        return done
+
+    task = Task("prices", (Standing((table,)),), make)
+    result = dg.materialize([asset_of(task, task.steps, [])], instance=instance, resources={"store": store})
+    (made,) = result.asset_materializations_for_node("prices")
+    told = {label: one.value for label, one in made.metadata.items()}
+    assert told.pop("seconds") >= 0
+    assert told == {"asked": 3, "curve": "![](data:)", "notes": ["half of them are guessed"]}
+
+
 OF_EVERY_WINDOW = (
     "revision_log",
     "stable_snapshots",
@@ -248,7 +266,8 @@ OF_EVERY_WINDOW = (
 
 def test_rooms_that_are_no_benchmark_promise_what_they_did(home_folder):
     of_releases = {table.name for room in ROOMS for table in room.tables if table.family is Family.RELEASE}
-    promised = {(promise.about.name, promise.name, promise.is_warning) for room in ROOMS for promise in room.promised()}
+    made = (promise for task in tasks() for promise in task.promised())
+    promised = {(promise.about.name, promise.name, promise.is_warning) for promise in made}
     assert {one for one in promised if one[0] not in of_releases} == {
         ("stable_snapshots", "winners_are_in_the_log", False),
         ("stable_snapshots", "redirects_are_recognised", True),

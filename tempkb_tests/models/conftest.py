@@ -1,17 +1,8 @@
-"""Tiny models: saved once, and on one thread, on which they are fastest."""
+"""Tiny models, saved once."""
 
 import pytest
-import torch
 
 from tempkb_tests.models.tiny import saved_tiny
-
-
-@pytest.fixture(autouse=True, scope="package")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@ import math
 
 import pytest
 
+from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
 from tempkb.models.batching import Limits
 from tempkb.models.families import TRAITS
 from tempkb.models.scoring import Scorer
@@ -129,3 +131,31 @@ def test_the_prompts_have_every_odd_case(truths):
         "too_long",
         "no_left_context",
     }
+
+
+SENTENCE = "In London Ada works for the Analytical Society and lives there."
+DEFINITIONS = {"definition": "Ada Lovelace is an English mathematician.", "random_definition": "Paris is in France."}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_bart_reads_definitions_before_source_and_target(variant):
+    """As the paper asks for BART's perplexity, from texts: one pass for each token of the span, all before it given."""
+    model, span = tiny("bart", "float32"), "the Analytical Society"
+    asked = {"no_ent": SENTENCE.replace("Ada", "the entity")}
+    asked |= {"no_ent_released": asked["no_ent"], "no_ent_chunk": SENTENCE.replace("London Ada", "the entity")}
+    asked |= {name: f"{definition} {SENTENCE}" for name, definition in DEFINITIONS.items()}
+    statement = asked.get(variant, SENTENCE)
+    source = model.tokenizer(statement.replace(span, "<mask>")).input_ids
+    answer = model.tokenizer(statement).input_ids
+    start = source.index(model.tokenizer.mask_token_id)
+    end = len(answer) - (len(source) - start - 1)
+    assert model.tokenizer.decode(answer[start:end]).strip() == span
+    values = oracle.seq2seq(model.module, source, answer[:end])[start:]
+
+    places = [Place(SENTENCE.index(text), SENTENCE.index(text) + len(text)) for text in ("Ada", span, "London Ada")]
+    mention, answered, chunk = places
+    prompt = prompt_of(variant, SENTENCE, mention, answered, *DEFINITIONS.values(), chunk)
+    (score,) = Scorer(model, "span").score([prompt])
+    assert (score.status, score.n_tokens, score.n_before) == ("scored", end - start, 0)
+    assert score.log_prob_nats == pytest.approx(math.fsum(values), rel=1e-5)
+    assert score.token_log_probs == pytest.approx(values, rel=1e-5, abs=1e-5)

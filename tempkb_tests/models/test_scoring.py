@@ -134,6 +134,15 @@ def test_a_model_that_gives_no_numbers_is_not_refused(tokenizer):
     require_sound("it", loaded("causal", module, tokenizer, context_tokens=CONTEXT))
 
 
+def test_a_small_model_is_checked_on_one_thread(tokenizer):
+    model, seen = loaded("causal", random_model(KINDS["gpt2"], tokenizer), tokenizer, context_tokens=CONTEXT), set()
+    model.module.register_forward_pre_hook(lambda *_: seen.add(torch.get_num_threads()))
+    torch.set_num_threads(2)
+    require_sound("it", model)
+    assert (seen, torch.get_num_threads()) == ({1}, 2)
+    torch.set_num_threads(1)
+
+
 def test_a_model_that_cannot_be_asked_is_one_clear_error(tokenizer, monkeypatch):
     model = loaded("causal", random_model(KINDS["gpt2"], tokenizer), tokenizer, context_tokens=CONTEXT)
     monkeypatch.setattr(model.module, "forward", lambda input_ids: {}[len(input_ids)])

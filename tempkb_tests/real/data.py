@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tempkb.benchmarks.ecbd.sentences import MASK, Place
 from tempkb.wiki.dumps.files import open_dump
 
 _NAMED = os.environ.get("TEMPKB_REAL_DATA")
@@ -25,3 +26,23 @@ def as_history(path: Path, folder: Path) -> str:
     copy = folder / f"{path.name.partition('.')[0].replace('pages-articles', 'pages')}.xml"
     copy.write_bytes(re.sub(rb"<parentid>\d+</parentid>", b"", b"".join(open_dump(path))))
     return str(copy)
+
+
+def filled(record: dict) -> tuple[str, Place, Place]:
+    """The whole sentence of a released probe of ECBD, with where mention and answer stand."""
+    probe = record["probe_sentences"]["template_0"]
+    left, right = probe["probe_sentence"].split(MASK)
+    answer = unmasked(probe["label"])
+    sentence = f"{left}{answer}{right}"
+    found = re.search(rf"(?<!\w){re.escape(record['ent_str'])}(?!\w)", sentence)
+    return sentence, Place(*found.span()), Place(len(left), len(left) + len(answer))
+
+
+def definition_of(record: dict) -> str:
+    """The definition of a released probe of ECBD, without its mask."""
+    return record["definition"].replace(MASK, unmasked(record["def_target"]))
+
+
+def unmasked(target: str) -> str:
+    """The answer in a released target."""
+    return target.removeprefix(f"{MASK} ").removesuffix(" <extra_id_1>")

@@ -1,7 +1,6 @@
 """Real input for ECBD: the released items, CREAK's pages in real articles, origins in real Wikidata files."""
 
 import hashlib
-import json
 import os
 import re
 from collections import Counter
@@ -13,7 +12,6 @@ import tempkb
 from tempkb.benchmarks.ecbd.categories import category_classes, category_names
 from tempkb.benchmarks.ecbd.chunking import Chunk, Chunker, SpacyChunker, TextBlobChunker, open_chunker
 from tempkb.benchmarks.ecbd.entities import origin_window
-from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_records
 from tempkb.benchmarks.ecbd.matching import Article, Sighting
 from tempkb.benchmarks.ecbd.released import (
     Tokens,
@@ -26,11 +24,12 @@ from tempkb.benchmarks.ecbd.released import (
 from tempkb.benchmarks.ecbd.sentence_filters import quoted_spans
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans
+from tempkb.benchmarks.released_files import read_records
 from tempkb.core.windows import Granularity
 from tempkb.store.plain import plain_rows
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.real.data import DATA, DUMPS, REAL, as_history
+from tempkb_tests.real.data import DATA, DUMPS, REAL, as_history, definition_of, filled, unmasked
 from tempkb_tests.real.test_facts import FILES, dump_of, raw_entities, store  # noqa: F401 - a fixture
 
 pytestmark = REAL
@@ -46,35 +45,16 @@ RELEASED_LENGTHS = {2: 108, 3: 102, 4: 102, 5: 96, 6: 89}
 RELEASED_GAPS = set(range(1, 9))
 
 
-def filled(record) -> tuple[str, Place, Place]:
-    """The whole sentence of a probe, with where mention and answer stand."""
-    left, right = record.probe.split("<extra_id_0>")
-    sentence = f"{left}{record.labels}{right}"
-    found = re.search(rf"(?<!\w){re.escape(record.mention)}(?!\w)", sentence)
-    return sentence, Place(*found.span()), Place(len(left), len(left) + len(record.labels))
-
-
 @pytest.fixture(scope="module")
 def samples():
-    return [filled(one) for one in read_records(SAMPLES, probe_record)]
+    return [filled(one) for one in read_records(SAMPLES, "propagation")]
 
 
-@pytest.mark.parametrize("path", PROBES, ids=lambda path: path.stem)
-def test_the_follow_ups_files_are_read_and_given_back(path):
-    said = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    records = list(read_records(path, probe_record))
-    assert [one.to_json() for one in records] == said
-    print(f"\n{path.stem}: {len(records)} records")
-
-
-def test_the_released_record_of_nine_fields_is_read_and_given_back():
-    path = RELEASED / "ecbd_readme_record.json"
-    (record,) = read_records(path, cloze_record)
-    assert json.dumps(record.to_json()) == json.dumps(json.loads(path.read_text("utf-8")))
-    # Its own place of the mention is that of spaCy's tokens, without a model.
-    sentence = record.masked_sentence.replace("<extra_id_0>", record.answer)
-    at = sentence.index(record.mention)
-    assert Tokens(sentence).of(at, at + len(record.mention)) == record.mention_tokens
+def test_the_released_place_of_a_mention_is_that_of_tokens():
+    (record,) = read_records(RELEASED / "ecbd_readme_record.json", "ecbd")
+    sentence = record["masked_sentence"].replace(*record["answer_d"].popitem())
+    at = sentence.index(record["entity_span_str"])
+    assert Tokens(sentence).of(at, at + len(record["entity_span_str"])) == tuple(record["entity_span_loc"])
 
 
 def test_what_the_released_sample_shows(samples):
@@ -95,9 +75,9 @@ def test_what_the_released_sample_shows(samples):
     ]
     print(f"\n{len(quoted)} mentions stand in quotations that the released rule does not see, such as: {quoted[0]}")
     assert len(quoted) == 15
-    easy = [one for path in PROBES if path.stem.endswith("_easy") for one in read_records(path, probe_record)]
+    easy = [one for path in PROBES if path.stem.endswith("_easy") for one in read_records(path, "propagation")]
     assert len(easy) == 152
-    assert all(one.labels in one.definition.replace("<extra_id_0>", one.definition_answer) for one in easy)
+    assert all(unmasked(one["probe_sentences"]["template_0"]["label"]) in definition_of(one) for one in easy)
 
 
 def test_the_released_distances_follow_from_mixed_units(samples):
@@ -165,7 +145,7 @@ def test_random_spans_have_the_released_lengths_and_gaps(samples):
     # Four degrees of freedom; 13.3 is what one fair pair in a hundred exceeds.
     assert chi < 13.3, chi
     easy = RELEASED / "ekp_2020_2021" / "all_ent_2020_2021_random_easy.json"
-    for sentence, mention, answer in (filled(one) for one in read_records(easy, probe_record)):
+    for sentence, mention, answer in map(filled, read_records(easy, "propagation")):
         tokens = Tokens(sentence)
         assert 1 <= released_distance(tokens, tokens.of(*mention), answer.start) <= 10
 
@@ -176,9 +156,9 @@ def test_every_released_class_has_a_category():
     entities = {}
     for path in PROBES:
         if "2020_2021" in path.stem:
-            for one in read_records(path, probe_record):
-                _, page, _, _ = one.ex_id.rsplit("_", 3)
-                entities[page] = [kind.rsplit("(", 1)[1].removesuffix(")") for kind in one.classes]
+            for one in read_records(path, "propagation"):
+                _, page, _, _ = one["ex_id"].rsplit("_", 3)
+                entities[page] = [kind.rsplit("(", 1)[1].removesuffix(")") for kind in one["qid"]]
     assert len(entities) == 166
     assert {kind for kinds in entities.values() for kind in kinds} <= known.keys()
     counted = Counter(min((known[kind] for kind in kinds), key=order.__getitem__) for kinds in entities.values())

@@ -10,7 +10,7 @@ from tempkb.models.decoding.replies import GENERATION_STATUSES
 from tempkb_tests.models.decoding import oracle
 from tempkb_tests.models.tiny import KINDS
 from tempkb_tests.real.data import REAL
-from tempkb_tests.real.test_scores import QUERIES, model_of, one_thread  # noqa: F401 - a fixture of this module
+from tempkb_tests.real.test_scores import QUERIES, model_of
 
 pytestmark = REAL
 _COMPARED = 20

@@ -1,19 +1,19 @@
 """Prompts of the released items of TempLAMA and ECBD: all are made, and twenty of each are printed to be read."""
 
+import re
 from collections import Counter
 
 import pytest
 
 from tempkb.benchmarks.chance import draw
-from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_records
-from tempkb.benchmarks.ecbd.prompts import prompts_of_record
-from tempkb.benchmarks.fact_queries.exporting import read_records as read_queries
-from tempkb.benchmarks.fact_queries.prompts import forms_of_query, template_set
+from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
+from tempkb.benchmarks.fact_queries.prompts import forms_of, template_set
+from tempkb.benchmarks.released_files import read_records
 from tempkb.core.prompts import Prompt
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.scoring import Scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
-from tempkb_tests.real.data import DATA, REAL
+from tempkb_tests.real.data import DATA, REAL, definition_of, filled
 
 pytestmark = REAL
 SAMPLES = DATA / "ecbd" / "ekp_2020_2021"
@@ -27,22 +27,39 @@ def show(title, prompts):
         print(f"  {variant}: {prompt.left}|{prompt.target}|{prompt.right}")
 
 
+def forms(record):
+    """The variants of a released query, whose template and subject are read from it."""
+    for template in template_set("templama"):
+        first, *others = (re.escape(part) for part in template.ask("<subject>").split("<subject>"))
+        pattern = f"{first}(?P<subject>.+){'(?P=subject)'.join(others)}"
+        if template.relation == record["relation"] and (found := re.fullmatch(pattern, record["query"], re.DOTALL)):
+            return forms_of(template, found["subject"]).items()
+    raise AssertionError(record["query"])
+
+
+def prompts_of(records):
+    """The prompts of released probes by (number and id, variant); another entity is that of the record before."""
+    for at, record in enumerate(records):
+        for variant in VARIANTS:
+            prompt = prompt_of(variant, *filled(record), definition_of(record), definition_of(records[at - 1]))
+            if prompt is not None:
+                yield (f"{at} {record['ex_id']}", variant), prompt
+
+
 @pytest.mark.parametrize("name", ["train", "val"])
 def test_all_released_queries_are_asked(name):
-    rows = read_queries([DATA / "templama" / f"templama_{name}.jsonl"]).to_pylist()
+    rows = list(read_records(DATA / "templama" / f"templama_{name}.jsonl", "templama"))
     prompts = {}
     for row in rows:
-        forms = forms_of_query(row["query"], row["relation"], template_set("templama"))
-        for variant, form in forms.items():
-            for answer in row["answers"]:
-                key = (f"{row['query_id']} {answer['entity_id']}", variant)
-                prompts[key] = Prompt(form.left, answer["label"], form.right)
+        for variant, form in forms(row):
+            for answer in row["answer"]:
+                prompts[f"{row['id']} {answer['wikidata_id']}", variant] = Prompt(form.left, answer["name"], form.right)
     counted = Counter(variant for _, variant in prompts)
-    n = len({(row["query_id"], one["entity_id"]) for row in rows for one in row["answers"]})
+    n = len({(row["id"], one["wikidata_id"]) for row in rows for one in row["answer"]})
     first = [row for row in rows if row["query"].startswith("_X_")]
-    n_first = len({(row["query_id"], one["entity_id"]) for row in first for one in row["answers"]})
+    n_first = len({(row["id"], one["wikidata_id"]) for row in first for one in row["answer"]})
     assert counted == {"undated": n, "no_subject": n, "object_last": n_first, "no_subject_object_last": n_first}
-    queries = {row["query_id"]: row["query"] for row in rows}
+    queries = {row["id"]: row["query"] for row in rows}
     for (item, variant), prompt in prompts.items():
         query = queries[item.split()[0]]
         assert variant != "undated" or prompt.statement == query.replace("_X_", prompt.target)
@@ -60,27 +77,16 @@ def test_all_released_queries_are_asked(name):
     ],
 )
 def test_all_released_cloze_items_are_asked(name, n):
-    records = list(read_records(SAMPLES / f"{name}.json", probe_record))
+    records = list(read_records(SAMPLES / f"{name}.json", "propagation"))
     assert len(records) == n
-    prompts = {}
+    prompts = dict(prompts_of(records))
     for at, record in enumerate(records):
-        other = records[at - 1].definition.replace("<extra_id_0>", records[at - 1].definition_answer)
-        for variant, prompt in prompts_of_record(record, other).items():
-            assert prompt.target == record.labels
-            prompts[f"{at} {record.ex_id}", variant] = prompt
-        original = prompts[f"{at} {record.ex_id}", "original"]
-        assert f"{original.left}<extra_id_0>{original.right}" == record.probe
+        original = prompts[f"{at} {record['ex_id']}", "original"]
+        probe = record["probe_sentences"]["template_0"]
+        assert f"{original.left}<extra_id_0>{original.right}" == probe["probe_sentence"]
+        assert probe["label"] == f"<extra_id_0> {original.target} <extra_id_1>"
     assert set(Counter(variant for _, variant in prompts).values()) == {n}
     show(f"ECBD, {name}", prompts)
-
-
-def test_the_record_of_nine_fields_is_asked():
-    (record,) = read_records(DATA / "ecbd" / "ecbd_readme_record.json", cloze_record)
-    found = prompts_of_record(record)
-    assert found["no_ent"].left == "The entity model has "
-    assert found["definition"].left.endswith("The GPT-2 model has ")
-    assert "[ENT" not in found["definition"].left
-    show("ECBD, nine fields", {("", variant): prompt for variant, prompt in found.items()})
 
 
 @pytest.mark.parametrize(("kind", "template"), [("gpt2", "span_end"), ("roberta", "answer_l2r"), ("t5", "span_end")])
@@ -90,20 +96,17 @@ def test_all_released_items_go_through_models_of_random_weights(kind, template, 
     module.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     model = load(read_checkpoint(str(tmp_path)))
-    rows = read_queries([DATA / "templama" / "templama_val.jsonl"]).to_pylist()
+    rows = list(read_records(DATA / "templama" / "templama_val.jsonl", "templama"))
     facts = {
-        Prompt(form.left, answer["label"], form.right)
+        Prompt(form.left, answer["name"], form.right)
         for row in rows
-        for variant, form in forms_of_query(row["query"], row["relation"], template_set("templama")).items()
+        for variant, form in forms(row)
         if not variant.startswith("no_subject")
-        for answer in row["answers"]
+        for answer in row["answer"]
     }
-    records = list(read_records(SAMPLES / "all_ent_2020_2021_np_500samples.json", probe_record))
-    cloze = {
-        prompt
-        for at, record in enumerate(records)
-        for prompt in prompts_of_record(record, records[at - 1].definition).values()
-    }
+    cloze = set(
+        dict(prompts_of(list(read_records(SAMPLES / "all_ent_2020_2021_np_500samples.json", "propagation")))).values()
+    )
     for name, asked, by in (("TempLAMA", facts, template), ("ECBD", cloze, template.removesuffix("_end"))):
         prompts = sorted(asked, key=lambda prompt: prompt.prompt_id)
         scores = list(Scorer(model, by).stream(prompts))

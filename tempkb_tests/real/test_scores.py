@@ -13,30 +13,20 @@ import sys
 import types
 
 import pytest
-import torch
 
-from tempkb.benchmarks.ecbd.exporting import probe_record, read_records
+from tempkb.benchmarks.released_files import read_records
 from tempkb.core.prompts import Prompt
 from tempkb.models.loading import loaded
 from tempkb.models.rows import Plan
 from tempkb.models.scoring import Scorer
 from tempkb_tests.bench.scoring import minicons_scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
-from tempkb_tests.real.data import DATA, REAL
+from tempkb_tests.real.data import DATA, REAL, filled
 
 pytestmark = REAL
 SAMPLES = DATA / "ecbd" / "ekp_2020_2021" / "all_ent_2020_2021_np_500samples.json"
 QUERIES = DATA / "templama" / "templama_val.jsonl"
 CONTEXT = 512
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Tiny models are fastest on one thread; on a busy machine, two wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def close(one, other):
@@ -88,10 +78,10 @@ def ecbd():
 def cloze():
     if not SAMPLES.is_file():
         pytest.skip(f"{SAMPLES} is not there")
-    found = []
-    for record in read_records(SAMPLES, probe_record):
-        left, right = record.probe.split("<extra_id_0>")
-        found.append(Prompt(left, record.labels, right))
+    found = [
+        Prompt(sentence[: answer.start], sentence[answer.start : answer.end], sentence[answer.end :])
+        for sentence, _, answer in map(filled, read_records(SAMPLES, "propagation"))
+    ]
     assert len(found) == 500
     return found
 

@@ -7,7 +7,6 @@ from hashlib import md5
 import pyarrow as pa
 import pytest
 
-from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
@@ -17,6 +16,7 @@ from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, N_TOP, scores_
 from tempkb.platform.api import open_store
 from tempkb.results.tables import LINKING_SUMS
 from tempkb.store.drafts import Provenance
+from tempkb_tests.benchmarks.building import build_release
 from tempkb_tests.results.making import make
 
 CUTS = (date(2022, 1, 1), date(2023, 1, 1))
@@ -30,7 +30,7 @@ def fill_linked(home, demo_home):
         store = open_store()
         release = create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "r")
         keep(store.home, release)
-        build_release(store, TEMPEL, release, lambda line: None)
+        build_release(store, TEMPEL, release)
         for name, model_cut in (("r-2022", CUTS[0]), ("r-2023", CUTS[1]), ("prior", None)):
             if model_cut:
                 add_linker(store, name, model_cut)

@@ -18,8 +18,12 @@ ESTIMATES = [
     "scores_by_gap",
     "knows",
     "token_ranks",
+    "results_by_change",
+    "future_likelihoods",
+    "future_entropies",
+    "results_by_popularity",
 ]
-OF_ANSWERS = ["answer_results", "names_by_window"]
+OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls", "answers_by_duration"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]
 
 
@@ -52,6 +56,7 @@ def test_the_other_views_of_results_are_those_of_items():
         "leak_free_items",
         "entity_knowledge",
         "stale_answers",
+        "ecbd_cells",
     }
 
 

@@ -1,6 +1,7 @@
 """Answers that were written by hand, judged: what they are worth, whom they name, and the shares of these."""
 
 import math
+from datetime import date
 
 import pyarrow as pa
 import pytest
@@ -11,11 +12,12 @@ from tempkb.core.prompts import Question
 from tempkb.core.statistics.estimates import clustered_mean, proportion
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
-from tempkb.results.steps import are_due
+from tempkb.results.judging import _answers
+from tempkb.results.steps import _ASKED, are_due
 from tempkb.results.tables import ALL
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
-from tempkb_tests.models.scores.conftest import add, built, one_thread, saved, store  # noqa: F401 - fixtures of this module
+from tempkb_tests.models.scores.conftest import add, built, saved, store  # noqa: F401 - fixtures of this module
 from tempkb_tests.results.making import make
 from tempkb_tests.results.worlds import Q1, Q2, Q3, Q4, Facts, World, clustered
 
@@ -112,6 +114,27 @@ def test_answers_are_worth_what_the_measures_say(said):
     (before,) = said.lake.versions("judged_answers")
     said.lake.remove("judged_answers", ALL)
     assert make(said, JUDGED_ANSWERS).version == before.version
+
+
+def test_each_right_object_is_judged_by_itself_too():
+    """In the window of a change two objects are right; the answer names one, which has an alias."""
+    world = Facts()
+    world.query(Q2, "Ann", "Salt", "Reed")
+    world.rows["dynamic_templama_queries"][0]["answers"][1]["aliases"] = ["The Reeds"]
+    for prompt in world.rows["dynamic_templama_prompts"]:
+        prompt |= {"left_context": "Ann plays for ", "right_context": "."}
+    asked = Question("Ann plays for ", ".").question_id
+    world.add("generations", question_id=asked, rank=1, model="m", decoder=DECODER, status="answered", text="Reeds FC")
+    with in_memory() as connection:
+        for table in (GENERATIONS.name, "prompt_scores", *_ASKED):
+            world.show(connection, table)
+        (row,) = (row for row in _answers(connection) if row["wording"] == "once")
+    assert row["accepted"] == ["Reed", "The Reeds", "Salt"]
+    assert (row["exact_match"], row["f1"]) == (0, pytest.approx(2 / 3))
+    assert [(one["target_id"], one["exact_match"], one["f1"]) for one in row["of_targets"]] == [
+        ("Reed", 0, pytest.approx(2 / 3)),
+        ("Salt", 0, 0),
+    ]
 
 
 def test_shares_have_the_errors_of_the_statistics():
@@ -279,3 +302,170 @@ def test_shares_of_ranks_have_intervals_of_shares():
     assert clustered([1 / rank for rank, _ in values], subjects)[2] < 0
     assert mean["low"] == 0
     assert mean["high"] == pytest.approx(clustered([1 / rank for rank, _ in values], subjects)[3])
+
+
+def _world_of_changes(subjects=2):
+    """Each subject goes from Bath to Reed and keeps Moss in Q2, and in Q3 has gone; another one has come with Elm."""
+    world = Facts()
+    for at in range(subjects):
+        one = f"S{at}"
+        world.query(Q1, one, "Bath", "Moss")
+        world.query(Q2, one, "Reed", "Moss")
+        world.change(Q2, one, "Reed", "updated", "arriving", "Bath", Q2, granularity="quarter")
+        world.change(Q2, one, "Bath", "updated", "leaving", "Reed", Q2, granularity="quarter")
+        world.change(Q2, one, "Moss", "unchanged", granularity="quarter")
+        world.change(Q3, one, "Reed", "deleted", granularity="quarter")
+    world.query(Q3, "Eve", "Elm")
+    world.change(Q3, "Eve", "Elm", "new", granularity="quarter")
+    world.change(Q3, "Eve", "Oak", "undatable", granularity="quarter")
+    world.model(possibly=Q3)
+    return world
+
+
+def test_cells_are_of_answers_by_how_they_changed():
+    """By hand: ranks of one token, and a first answer against each object alone."""
+    world = _world_of_changes()
+    for (subject, one), rank in {
+        ("S0", "Reed"): 1,
+        ("S1", "Reed"): 4,
+        ("S0", "Moss"): 30,
+        ("S1", "Moss"): None,
+        ("Eve", "Elm"): 200,
+    }.items():
+        world.score(f"{subject} {one} undated", -1.0, scorer="masked.probing-1.f32", rank=rank)
+    said = {"S0": {"Bath": 1.0, "Moss": 0.0, "Reed": 0.0}, "S1": {"Bath": 0.0, "Moss": 0.5, "Reed": 1.0}}
+    for subject, values in said.items():
+        for window, objects in ((Q1, ("Bath", "Moss")), (Q2, ("Reed", "Moss"))):
+            world.add(
+                "judged_answers",
+                release="r",
+                model="m",
+                decoder=DECODER,
+                item_id=f"{subject}_P54_{window}",
+                wording="once",
+                f1=1.0,
+                of_targets=[{"target_id": one, "f1": values[one]} for one in objects],
+            )
+    rows = world.read("results_by_change", split="all")
+    found = {
+        (row["aggregate"], row["change"], row["window_start"]): (row["value"], row["n_items"], row["n_clusters"])
+        for row in rows
+        if row["aggregate"] in ("precision_at_1", "mrr_at_100", "f1")
+    }
+    # Two objects arrive in Q2, first and fourth; the same are gone in Q3, and Eve's is past the hundredth place.
+    assert found == {
+        ("precision_at_1", "updated", Q2): (0.5, 2, 2),
+        ("precision_at_1", "unchanged", Q2): (0, 1, 1),
+        ("precision_at_1", "deleted", Q3): (0.5, 2, 2),
+        ("precision_at_1", "new", Q3): (0, 1, 1),
+        ("precision_at_1", "all", Q2): (1 / 3, 3, 2),
+        ("precision_at_1", "all", Q3): (1 / 3, 3, 3),
+        ("precision_at_1", "updated", None): (0.5, 2, 2),
+        ("precision_at_1", "unchanged", None): (0, 1, 1),
+        ("precision_at_1", "deleted", None): (0.5, 2, 2),
+        ("precision_at_1", "new", None): (0, 1, 1),
+        ("precision_at_1", "all", None): (2 / 6, 6, 3),
+        ("mrr_at_100", "updated", Q2): ((1 + 1 / 4) / 2, 2, 2),
+        ("mrr_at_100", "unchanged", Q2): (pytest.approx(1 / 30), 1, 1),
+        ("mrr_at_100", "deleted", Q3): ((1 + 1 / 4) / 2, 2, 2),
+        ("mrr_at_100", "new", Q3): (0, 1, 1),
+        ("mrr_at_100", "all", Q2): (pytest.approx((1 + 1 / 4 + 1 / 30) / 3), 3, 2),
+        ("mrr_at_100", "all", Q3): (pytest.approx((1 + 1 / 4) / 3), 3, 3),
+        ("mrr_at_100", "updated", None): ((1 + 1 / 4) / 2, 2, 2),
+        ("mrr_at_100", "unchanged", None): (pytest.approx(1 / 30), 1, 1),
+        ("mrr_at_100", "deleted", None): ((1 + 1 / 4) / 2, 2, 2),
+        ("mrr_at_100", "new", None): (0, 1, 1),
+        ("mrr_at_100", "all", None): (pytest.approx((2 * (1 + 1 / 4) + 1 / 30) / 6), 6, 3),
+        ("f1", "updated", Q2): (0.5, 2, 2),
+        ("f1", "unchanged", Q2): (0.25, 2, 2),
+        ("f1", "deleted", Q3): (0.5, 2, 2),
+        ("f1", "all", Q2): (1.5 / 4, 4, 2),
+        ("f1", "all", Q3): (0.5, 2, 2),
+        ("f1", "updated", None): (0.5, 2, 2),
+        ("f1", "unchanged", None): (0.25, 2, 2),
+        ("f1", "deleted", None): (0.5, 2, 2),
+        ("f1", "all", None): (2.5 / 6, 6, 2),
+    }
+    # The last window of which the model may know is Q2: that of the day before its date.
+    assert {row["window_start"]: row["windows_after"] for row in rows} == {Q2: 0, Q3: 1, None: None}
+    assert {(row["evaluation"], row["scorer"], row["decoder"]) for row in rows} == {
+        ("single_token", "masked.probing-1.f32", None),
+        ("multi_token", None, DECODER),
+    }
+    # All subjects are of the test split.
+    assert len(world.read("results_by_change", split="test")) == len(rows)
+
+
+def test_the_mean_over_cells_and_that_over_answers_differ_and_the_second_has_an_interval_by_subject():
+    """One updated answer of twelve is known, and of the eleven unchanged ones all are: cells 1 and 1/12."""
+    world, values = Facts(), []
+    for at in range(12):
+        one = f"S{at}"
+        world.query(Q1, one, "Reed")
+        for window, change in ((Q2, "updated"), *([(Q2, "unchanged")] if at else [])):
+            target = "Reed" if change == "updated" else "Moss"
+            world.query(window, one, target)
+            world.change(window, one, target, change, granularity="quarter")
+            rank = 1 if change == "unchanged" or at == 0 else 60
+            world.score(f"{one} {target} undated", -1.0, scorer="masked.probing-1.f32", rank=rank)
+            values.append((float(rank == 1), one))
+    rows = {
+        (row["change"], row["window_start"]): row
+        for row in world.read("results_by_change", aggregate="precision_at_1", split="all")
+    }
+    cells = [row["value"] for (change, window), row in rows.items() if change != "all" and window is not None]
+    assert sorted(cells) == [pytest.approx(1 / 12), 1]
+    pooled = rows["all", None]
+    expected = proportion(*map(list, zip(*values, strict=True)))
+    assert (pooled["value"], pooled["n_items"], pooled["n_clusters"]) == (pytest.approx(12 / 23), 23, 12)
+    assert (pooled["low"], pooled["high"]) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    # Nothing is known of the model's date.
+    assert pooled["windows_after"] is None
+
+
+def test_answers_count_by_how_long_the_first_answer_of_the_query_holds():
+    """Reed holds for three years, Salt since 2010, Moss for a month; of Bath the start is not known."""
+    world = World()
+    world.add("fact_releases", release="r", dump_date=date(2022, 1, 1))
+    spells = {
+        "Reed": (date(2019, 1, 1), date(2022, 1, 1)),
+        "Salt": (date(2010, 1, 1), None),
+        "Moss": (date(2021, 6, 1), date(2021, 7, 1)),
+        "Bath": (None, None),
+    }
+    for team, (first, end) in spells.items():
+        about = {"release": "r", "subject_id": f"of {team}", "relation": "P54", "object_id": team}
+        # What ended before the query's year does not count.
+        world.add("fact_spells", spell_no=1, valid_from=date(2000, 1, 1), valid_to=date(2001, 1, 1), **about)
+        world.add("fact_spells", spell_no=2, valid_from=first, valid_to=end, **about)
+        answers = [{"entity_id": one, "label": one, "aliases": [], "answer_age_days": 0} for one in (team, "Reed")]
+        world.add(
+            "templama_queries",
+            release="r",
+            query_id=f"{team}_2021",
+            template_no=1,
+            subject_id=f"of {team}",
+            relation="P54",
+            window_start=date(2021, 1, 1),
+            granularity="year",
+            answers=answers,
+        )
+        for split, f1 in (("test", 0.5), ("train", 1.0)):
+            world.add(
+                "judged_answers",
+                benchmark="templama",
+                release="r",
+                model="m",
+                decoder="d",
+                item_id=f"{team}_2021",
+                wording="once",
+                split=split,
+                cluster_id=f"of {team}",
+                f1=f1 if team != "Salt" else 0.25,
+            )
+    rows = {row["held_years"]: row for row in world.read("answers_by_duration")}
+    assert {years: (row["value"], row["n_items"]) for years, row in rows.items()} == {
+        3: (0.5, 1),
+        10: (0.25, 1),
+        1: (0.5, 1),
+    }

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from tempkb.benchmarks.templama.reading import stale_answers
 from tempkb_tests.results.worlds import GPT, Q1, Q2, Q3, Q4, Cloze, Facts, clustered, figures
 
 EXP = math.exp
@@ -210,43 +209,24 @@ def test_dumps_need_not_be_there(both):
     assert (row["days_after"], row["statement_is_known"]) == (30, False)
 
 
-def queries(*rows):
-    """Records of released files: (subject, date, answers)."""
-    import pyarrow as pa
-
-    from tempkb.benchmarks.fact_queries.exporting import IMPORTED
-
-    return pa.Table.from_pylist(
-        [
-            {
-                "subject_id": subject,
-                "relation": "P54",
-                "date": year,
-                "query_id": f"{subject}_{year}",
-                "query": "",
-                "answers": [{"entity_id": one, "label": one, "aliases": []} for one in answers],
-            }
-            for subject, year, answers in rows
-        ],
-        IMPORTED,
-    )
-
-
 def test_queries_that_gain_an_answer_and_keep_one_are_counted():
-    records = queries(
-        ("A", "2018", "xy"),
-        ("A", "2019", "yz"),  # gains z, keeps y
-        ("A", "2020", "y"),  # gains nothing
-        ("B", "2018", "x"),
-        ("B", "2019", "w"),  # gains w, keeps nothing
-        ("C", "2018", "x"),
-        ("C", "2020", "xw"),  # 2019 is missing
-        ("D", "2020", "xy"),  # new altogether
-        ("E", "2019", "xx"),
-        ("E", "2020", "xy"),  # gains y, keeps x
-    )
-    assert stale_answers(records) == (3, 2)
-    assert stale_answers(records.slice(0, 0)) == (0, 0)
+    world = Facts()
+    for subject, year, answers in (
+        ("A", 2018, "xy"),
+        ("A", 2019, "yz"),  # gains z, keeps y
+        ("A", 2020, "y"),  # gains nothing
+        ("B", 2018, "x"),
+        ("B", 2019, "w"),  # gains w, keeps nothing
+        ("C", 2018, "x"),
+        ("C", 2020, "xw"),  # 2019 is missing
+        ("D", 2020, "xy"),  # new altogether
+        ("E", 2019, "xx"),
+        ("E", 2020, "xy"),  # gains y, keeps x
+    ):
+        world.query(date(year, 1, 1), subject, *answers)
+    world.rows["templama_queries"] = world.rows["dynamic_templama_queries"]
+    (row,) = (row for row in world.read("stale_answers") if row["window_start"] is None)
+    assert (row["n_queries"], row["n_gaining"], row["n_keeping"]) == (4, 3, 2)
 
 
 def test_stale_answers_of_built_releases_are_by_window():

@@ -209,6 +209,14 @@ def test_the_printed_tables_give_the_numbers_of_the_paper(printed, category, yea
     assert (row["standard_error"], row["low"], row["high"], row["n_clusters"]) == (None, None, None, 1)
 
 
+@pytest.mark.parametrize(("category", "year", "points"), [("continual", 2022, 3.5), ("new", 2021, 22.2)])
+def test_a_single_model_of_the_paper_loses_more_than_the_abstract_says(printed, category, year, points):
+    """Of the model of 2013 what it loses is its difference to its own snapshot, which is the first test."""
+    own = {"category": category, "aggregate": "minus_own_snapshot", "model_cut": date(FIRST_YEAR, 1, 1), "k": 64}
+    (row,) = (row for row in printed if row["cut"] == date(year, 1, 1) and own.items() <= row.items())
+    assert round(-100 * row["value"], 1) == points
+
+
 @pytest.fixture(scope="module")
 def printed():
     """The rows of the views over a thousand mentions in each cell, as many of them right as the paper prints."""

@@ -142,7 +142,9 @@ def test_variants_are_compared_over_items_that_have_all_of_them():
     # Without a random definition, or without a score of it, an item is not compared.
     world.item("i98", "E1", {"original": 40, "no_ent": 41, "definition": 42})
     world.item("i99", "E99", {"original": 40, "no_ent": 41, "definition": 42, "random_definition": None})
-    found = {(row["variant"], row["aggregate"]): row for row in world.read("ecbd_variants")}
+    found = {
+        (row["variant"], row["aggregate"]): row for row in world.read("ecbd_variants", span_kind="all", origin="all")
+    }
     assert {row["n_items"] for row in found.values()} == {11}
     original = values["original"]
     for name in VARIANTS:
@@ -189,7 +191,9 @@ def test_a_difference_of_perplexities_that_no_number_holds_has_no_error():
         world.item(f"i{number}", f"E{number}", {name: nats + number % 4 for name, nats in level.items()})
         same = {name: nats if name == "definition" else 800 + number % 4 for name, nats in level.items()}
         world.item(f"j{number}", f"E{number}", same, split="dev")
-    found = {(row["split"], row["variant"]): row for row in world.read("ecbd_variants", aggregate="ppl_minus_original")}
+    every = {"span_kind": "all", "origin": "all"}
+    differences = world.read("ecbd_variants", aggregate="ppl_minus_original", **every)
+    found = {(row["split"], row["variant"]): row for row in differences}
     small = EXP(4.5) - EXP(3.5)
     assert found["test", "definition"]["value"] == pytest.approx(small)
     assert found["test", "definition"]["high"] > small
@@ -205,7 +209,9 @@ def test_a_difference_of_perplexities_that_no_number_holds_has_no_error():
         assert figures(found[key]) == (value, None, None, None)
         assert (found[key]["n_items"], found[key]["n_clusters"]) == (12, 12)
     # Differences in nats are small.
-    nats = world.one("ecbd_variants", aggregate="nats_minus_original", split="test", variant="random_definition")
+    nats = world.one(
+        "ecbd_variants", aggregate="nats_minus_original", split="test", variant="random_definition", **every
+    )
     assert figures(nats) == (898, 0, None, None)
 
 

@@ -28,7 +28,7 @@ from unittest import mock
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.ecbd.benchmark import ECBD
-from tempkb.core.model_names import FAMILIES, Family
+from tempkb.core.model_words import FAMILIES, Family
 from tempkb.demo.models.recipe import demo_models, is_withheld
 from tempkb.models.scorers import scorer_name
 from tempkb.models.scores.requests import ScoreRequest

@@ -129,6 +129,9 @@ def test_a_view_over_files_of_an_earlier_declaration_has_the_later_columns_too(s
         ("Town 0", 1, None),
         ("Town 1", 1, None),
     ]
+    # Readers of the lake's files find the same.
+    asked = grown.ask("SELECT name, n_people, holes FROM towns ORDER BY town_id", "towns")
+    assert [tuple(row.values()) for row in asked] == [("Town 0", 1, None), ("Town 1", 1, None)]
 
 
 def test_a_changed_declaration_rebuilds_the_table_from_the_lake(store):

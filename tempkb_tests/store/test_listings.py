@@ -63,6 +63,12 @@ def test_values_of_a_column_become_columns_in_the_order_of_their_titles():
     assert found == Sheet(["linker", "in 2022", "in 2021"], [["a", "100", "50"], ["b", None, "25"]])
 
 
+def test_without_titles_all_values_of_a_column_become_columns():
+    rows = [{"linker": "b", "value": 1}, {"linker": None, "value": 2}, {"linker": "a", "value": 3}]
+    found = Listing({"is": lambda _: "all", "linkers": Across("linker", "value", {})}).sheet(rows)
+    assert found == Sheet(["is", "a", "b"], [["all", 3, 1]])
+
+
 def test_what_is_the_same_in_all_rows_is_in_the_title():
     listing = Listing(named("linker", "pool", "cut"), "links", common=("pool", "cut"))
     assert listing.sheet(LINKED[:3]) == Sheet(

@@ -1,26 +1,18 @@
-"""Classifies changes between two windows by the dates of facts. It compares items and never names.
+"""Classifies what changes between two windows, by the dates of facts: items are compared, never names. Pure.
 
 For a subject and relation, an object that is an answer in both windows is *unchanged*. The others are classified by
 the design's `changes`:
 
 - `handover`: an arriving object and the leaving object that it replaces are both
-  *updated*, each in its own window, and refer to one another (`handovers.py` finds the
-  pairs). Other arriving objects are *new*, other leaving objects are *deleted*.
+  *updated*, each in its own window, and refer to one another. Other arriving
+  objects are *new*, other leaving objects are *deleted*.
 - `sets`: if objects arrive and others leave, the arriving ones are *updated*; if objects
   only arrive, they are *new*; if objects only leave, they are *deleted*.
 
 An arrival or leaving is classified only if the date that causes it is at least as fine as the granularity. Otherwise
-its window is not known, and it is *undatable*, which is outside the four classes. The released rule, on texts and
-names, is in `released_changes.py`.
+its window is not known, and it is *undatable*, which is outside the four classes.
 
-The released rule of changes between two windows, which compares texts and names, answer by answer.
-
-It ignores the removal of one answer among several, uses the first of several queries with the same text, and does not
-distinguish two items with the same name.
-
-Pairs arriving and leaving objects of one query to handovers: each is used once, the nearest first.
-
-An arriving and a leaving object can be a handover if
+For a handover each object is used once, the nearest pair first. Two objects can be a pair if
 
 - both dates, the start of one and the end of the other, are as fine as a window;
 - the window of the arriving object's first day and the window of the leaving object's
@@ -32,6 +24,9 @@ An arriving and a leaving object can be a handover if
 The distance of a pair is the smallest number of days between the leaving object's last day and the arriving object's
 first day, over all readings of both dates: 0 on the same day, 1 on the next. Ties are broken by the smaller item
 number of the arriving object, then of the leaving object, then by the earlier arrival, then by the earlier leaving.
+
+The released rule compares texts and names, answer by answer. It ignores the removal of one answer among several, uses
+the first of several queries with the same text, and does not distinguish two items with the same name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

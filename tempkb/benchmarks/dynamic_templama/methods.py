@@ -1,9 +1,4 @@
-"""The methods of DynamicTempLAMA, which the code that all benchmarks share calls.
-
-The text about changes in the dataset card of a DynamicTempLAMA release.
-
-The promise of DynamicTempLAMA's changes, as a query that returns what breaks it.
-"""
+"""The methods of DynamicTempLAMA, which the code that all benchmarks share calls."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,7 +17,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 )
 from tempkb.benchmarks.fact_queries.card import card_of
 from tempkb.benchmarks.fact_queries.design import DYNAMIC, Release, read_entry
-from tempkb.benchmarks.fact_queries.exporting import configs_of, write_files
+from tempkb.benchmarks.fact_queries.exporting import configs_of, tasks_of, write_files
 from tempkb.benchmarks.fact_queries.life import (
     closing_of,
     design_of,
@@ -32,7 +27,6 @@ from tempkb.benchmarks.fact_queries.life import (
     spells_step,
     window_partitions,
 )
-from tempkb.benchmarks.fact_queries.lm_eval import tasks_of
 from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import Closing, Made, Methods, Step, Versions

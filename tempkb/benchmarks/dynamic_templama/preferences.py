@@ -1,7 +1,4 @@
-"""Declares views of what models prefer where facts changed: new and old objects, in pairs and by themselves.
-
-SQL of the scores of objects of changes and answers.
-"""
+"""Declares views of what models prefer where facts changed: new and old objects, in pairs and by themselves."""
 
 from typing import NamedTuple
 

@@ -128,11 +128,26 @@ _BY_WINDOW = Part(
 )
 _CHANGED = Part(
     f"""
-    SELECT model, {NUMBERS}, subject_id AS entity_id, relation, new_object_id, old_object_id,
-           change_from AS window_start, change_to AS window_end, preference_nats
+    SELECT model, {NUMBERS}, release, item_id, new_label, old_label, subject_id AS entity_id, relation,
+           new_object_id, old_object_id, change_from AS window_start, change_to AS window_end, preference_nats
     FROM {SCORED_CHANGES.name} WHERE {PROMPTING.is_by_own_template}
     """,
     (SCORED_CHANGES.name,),
+)
+
+_CHANGED_ANSWERS = Part(
+    f"""
+    SELECT c.release, c.granularity, c.window_start, c.change, q.split, q.item_id, c.object_id AS target_id,
+           c.subject_id AS cluster_id
+    FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c JOIN (
+        SELECT release, subject_id, relation, split, one.entity_id AS object_id, min(query_id) AS item_id FROM (
+            SELECT release, subject_id, relation, split, query_id, unnest(answers) AS one
+            FROM {DYNAMIC_TEMPLAMA_QUERIES.name} WHERE template_no = 1
+        ) GROUP BY ALL
+    ) AS q USING (release, subject_id, relation, object_id)
+    WHERE c.change <> 'undatable' AND {ARRIVALS}
+    """,
+    (DYNAMIC_TEMPLAMA_CHANGES.name, DYNAMIC_TEMPLAMA_QUERIES.name),
 )
 
 # A change happens in the window in which the new object begins; the old one has left on the first day of the next.
@@ -152,7 +167,8 @@ _AGGREGATE = Aggregate(
     items=f"""
     SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item,
            coalesce(c.paired_window_start, c.window_start) AS from_day,
-           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional
+           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional,
+           c.subject_id AS cluster_id
     FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
     JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
     WHERE c.role = 'leaving' AND q.template_no = 1 AND release = {{release}}
@@ -200,6 +216,7 @@ READING = Reading(
     by_window=_BY_WINDOW,
     facts=facts_of(DYNAMIC_TEMPLAMA_QUERIES, PROMPTING),
     changes=_CHANGED,
+    changed=_CHANGED_ANSWERS,
     queries=DYNAMIC_TEMPLAMA_QUERIES,
     judging=Judging(answers_of(DYNAMIC_TEMPLAMA_QUERIES), WORDINGS, CHANGES_AND_NAMES),
 )

@@ -1,7 +1,4 @@
-"""Declares the views of DynamicTempLAMA: the paper's tables for any wiki and period, and facts over time.
-
-SQL of DynamicTempLAMA's changes with the names of their objects, by which answers of models are judged.
-"""
+"""Declares the views of DynamicTempLAMA: the paper's tables for any wiki and period, and facts over time."""
 
 from tempkb.benchmarks.dynamic_templama.tables import (
     ANSWER_TOKENS,
@@ -78,17 +75,29 @@ MULTI_TOKEN = View(
     needs=(DYNAMIC_TEMPLAMA_CHANGES.name, ANSWER_TOKENS.name),
 )
 
-_OF_FILTER = """
-    SELECT release, granularity, tokenizer, window_start, {counts} FROM {view} GROUP BY ALL
-"""
+_BY_TOKENS = " UNION ALL ".join(
+    f"""
+    SELECT release, granularity, tokenizer, window_start, '{evaluation}' AS evaluation, {_COUNTS}
+    FROM {view.name} GROUP BY ALL
+    """
+    for evaluation, view in (("single_token", SINGLE_TOKEN), ("multi_token", MULTI_TOKEN))
+)
+
+TOKEN_SPLIT_SIZES = View(
+    name="dynamic_templama_token_splits",
+    meaning="The paper's table 5 as printed, by tokenizer: the numbers of dynamic_templama_split_sizes of answers of "
+    f"one token (evaluation single_token) and of at most {MOST_TOKENS} tokens (multi_token).",
+    query=split_shares(_BY_TOKENS),
+    needs=(SINGLE_TOKEN.name, MULTI_TOKEN.name),
+)
 
 TOKEN_LOSSES = View(
     name="dynamic_templama_token_losses",
     meaning="%Lost in the paper's table 5: numbers of queries with answers of one token, of at most five tokens and of "
     "any length, by window, and the percentages that are lost.",
     query=f"""
-    WITH single AS ({split_shares(_OF_FILTER.format(counts=_COUNTS, view=SINGLE_TOKEN.name))}),
-    multi AS ({split_shares(_OF_FILTER.format(counts=_COUNTS, view=MULTI_TOKEN.name))}),
+    WITH single AS (FROM {TOKEN_SPLIT_SIZES.name} WHERE evaluation = 'single_token'),
+    multi AS (FROM {TOKEN_SPLIT_SIZES.name} WHERE evaluation = 'multi_token'),
     whole AS (SELECT release, window_start, n_total FROM {SPLIT_SIZES.name})
     SELECT m.release, m.granularity, m.tokenizer, m.window_start, w.n_total AS n_any_length,
            m.n_total AS n_multi_token, coalesce(s.n_total, 0) AS n_single_token,
@@ -97,7 +106,7 @@ TOKEN_LOSSES = View(
     FROM multi AS m JOIN whole AS w USING (release, window_start)
     LEFT JOIN single AS s USING (release, granularity, tokenizer, window_start)
     """,
-    needs=(SPLIT_SIZES.name, SINGLE_TOKEN.name, MULTI_TOKEN.name),
+    needs=(SPLIT_SIZES.name, TOKEN_SPLIT_SIZES.name),
 )
 
 POSSIBLE_SPLITS = View(
@@ -239,6 +248,7 @@ VIEWS = (
     HANDOVERS,
     SINGLE_TOKEN,
     MULTI_TOKEN,
+    TOKEN_SPLIT_SIZES,
     TOKEN_LOSSES,
     POSSIBLE_SPLITS,
     EXAMPLES,

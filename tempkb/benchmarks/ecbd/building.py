@@ -1,16 +1,17 @@
-"""Builds a release of ECBD from the tables of a cut and of a Wikidata dump. Does not use Dagster.
+"""Builds a release of ECBD from the tables of a cut and of a Wikidata dump, and its prompts. Does not use Dagster.
 
-A release is frozen: once its row in `ecbd_releases` is written, nothing of it is
-written again. Tables of a run that ended before that are made again, so that no
-release has two chunkers.
+A release is frozen: once its row in `ecbd_releases` is written, nothing of it is written again. Tables of a run that
+ended before that are made again, so that no release has two chunkers.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
+
+import pyarrow as pa
 
 from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.design import Design
@@ -33,13 +34,25 @@ from tempkb.benchmarks.ecbd.sources import (
     titles_that_lead_to,
     view_sources,
 )
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
+from tempkb.benchmarks.ecbd.tables import (
+    ECBD_CLOZE,
+    ECBD_ENTITIES,
+    ECBD_PROMPTS,
+    ECBD_RELEASES,
+    ECBD_SENTENCES,
+    TABLES,
+    TARGET_ID,
+)
+from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.core.errors import DesignError
+from tempkb.core.files import open_parquet
 from tempkb.core.filtering import Chain, LeftOut
+from tempkb.core.prompts import Prompt
 from tempkb.engine.progress import Meter
 from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import identifier
+from tempkb.store.versions import Version
 from tempkb.wiki.wikidata.scope import language_of_wiki
 from tempkb.wiki.wikitext.counting import count_words
 
@@ -308,3 +321,83 @@ _CLOZE = """
     LEFT JOIN entities_read AS other ON other.page_id = r.random_definition_page_id
     LEFT JOIN chosen AS other_chosen ON other_chosen.page_id = r.random_definition_page_id
 """
+
+
+NO_CHUNK = "no_ent_chunk: no noun phrase was found around the mention, or it overlaps the answer"
+NO_DEFINITION = "random_definition: no other entity's definition fits the item"
+_BATCH_ROWS = 1 << 12
+_PLACES = (
+    "mention_start_char",
+    "mention_end_char",
+    "span_start_char",
+    "span_end_char",
+    "mention_chunk_start_char",
+    "mention_chunk_end_char",
+)
+_TEXTS = ("sentence", "definition", "random_definition")
+_ABOUT = ("release", "origin_from", "cloze_id", "entity_id", "page_id", "split")
+
+
+def write_prompts(work: ReleaseWork) -> None:
+    """Write the prompts of a release's items, unless they stand.
+
+    Raises:
+        ContractError: the release's items are not built.
+    """
+    name, left_out = work.release.name, LeftOut()
+    if not work.stands(ECBD_PROMPTS, name):
+        (items,) = work.read(ECBD_CLOZE, name)
+        work.write(ECBD_PROMPTS, name, (prompt_rows(batch, left_out) for batch in _batches(items)), left_out)
+
+
+def prompt_rows(items: pa.RecordBatch, left_out: LeftOut) -> pa.Table:
+    """Return the prompts of items in key order.
+
+    Args:
+        items: rows of `ecbd_cloze` in key order.
+    """
+    names = items.column("cloze_id").to_pylist()
+    columns = [items.column(name).to_pylist() for name in (*_TEXTS, *_PLACES)]
+    of_item: list[int] = []
+    variants: list[str] = []
+    prompts: list[Prompt] = []
+    for at, (sentence, definition, other, *ends) in enumerate(zip(*columns, strict=True)):
+        mention, answer, chunk = (Place(*ends[n : n + 2]) for n in (0, 2, 4))
+        around = None if chunk.start is None else chunk
+        for variant in sorted(VARIANTS):
+            prompt = prompt_of(variant, sentence, mention, answer, definition, other, around)
+            if prompt is None:
+                left_out.add(NO_CHUNK if variant == "no_ent_chunk" else NO_DEFINITION, names[at])
+                continue
+            of_item.append(at)
+            variants.append(variant)
+            prompts.append(prompt)
+    about = {name: items.column(name).take(pa.array(of_item, pa.int64())) for name in _ABOUT}
+    n = len(prompts)
+    pages = about["page_id"].cast(pa.string())
+    return ECBD_PROMPTS.conform(
+        pa.table(
+            {
+                "release": about["release"],
+                "window_start": about["origin_from"],
+                "item_id": about["cloze_id"],
+                "target_id": pa.repeat(TARGET_ID, n),
+                "variant": pa.array(variants, pa.string()),
+                "prompt_id": pa.array([one.prompt_id for one in prompts], pa.string()),
+                "left_context": pa.array([one.left for one in prompts], pa.string()),
+                "target": pa.array([one.target for one in prompts], pa.string()),
+                "right_context": pa.array([one.right for one in prompts], pa.string()),
+                "role": pa.repeat("current", n),
+                "stands_for_id": pa.nulls(n, pa.string()),
+                "cluster_id": about["entity_id"].fill_null(pages) if n else about["entity_id"],
+                "split": about["split"],
+            }
+        )
+    )
+
+
+def _batches(items: Version) -> Iterator[pa.RecordBatch]:
+    columns: Sequence[str] = (*_ABOUT, *_TEXTS, *_PLACES)
+    for path in items.paths():
+        with open_parquet(path) as file:
+            yield from file.iter_batches(_BATCH_ROWS, columns=list(columns))

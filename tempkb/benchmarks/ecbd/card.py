@@ -1,11 +1,8 @@
-"""The dataset card of an ECBD release.
-
-Draws a release for the metadata of a run: entities by category and year (Table 1), items by origin window.
-"""
+"""The dataset card of an ECBD release, and pictures: entities by category and year (Table 1), and items."""
 
 from collections.abc import Sequence
 
-from tempkb.benchmarks.card import Card, card_beside, plot_bars
+from tempkb.benchmarks.card import Card, card_beside, plot_bars, popularity_in_words
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.ecbd.design import Release
 from tempkb.benchmarks.ecbd.tables import CATEGORIES, DATA_STATISTICS, ECBD_CLOZE, ECBD_RELEASES, ORIGIN_YEARS, TABLES
@@ -55,6 +52,7 @@ def card_of(store: Store, release: Release, _options: Options) -> Card:
         years=years,
         statistics=statistics,
         categories=categories,
+        popularity=popularity_in_words(store, release.name, release.design.cut, ECBD_CLOZE, ("page_id", "s.page_id")),
     )
 
 

@@ -24,7 +24,7 @@ class Chunk(NamedTuple):
     """A noun phrase: half-open range of code points of its sentence.
 
     Attributes:
-        is_cut: whether it looks like a part of a larger phrase, or not like a noun phrase (`cutting.py`).
+        is_cut: whether it looks like a part of a larger phrase, or not like a noun phrase (`forms.py`).
     """
 
     start: int

@@ -1,7 +1,4 @@
-"""The design of an ECBD release: its texts, entities, sentences, spans and rules.
-
-A requested ECBD release.
-"""
+"""The design of an ECBD release: its texts, entities, sentences, spans and rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tempkb.benchmarks import designs, register
+from tempkb.benchmarks import benchmark as designs
+from tempkb.benchmarks import register
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.ecbd.spans import Limits
 from tempkb.core.errors import DesignError

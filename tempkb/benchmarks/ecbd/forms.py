@@ -1,6 +1,4 @@
-"""Finds a mention again, as it is or in a form that gives it away: plural, possessive, other capitals. Pure.
-
-Recognises noun phrases that are parts of larger ones, or not noun phrases, by the words and tags around them.
+"""Recognises forms in which a mention gives itself away, and noun phrases that are none or parts of larger ones. Pure.
 
 Chunkers split phrases at conjunctions and take verbs for nouns: "breathing" of "breathing or decompression mix", "the
 Teacher" of "Teacher in Space program", "lives" of "he hides and lives there". Nobody could guess such an answer. The
@@ -14,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tempkb.benchmarks.ecbd.matching import folded
-from tempkb.benchmarks.ecbd.words import function_words
+from tempkb.benchmarks.ecbd.sentences import function_words
 from tempkb.wiki.wikitext.counting import UNSPACED, has_unspaced, is_unspaced
 
 _POSSESSIVE = "(?:['\u2019]s?)?"

@@ -1,8 +1,7 @@
 """Takes the definition of an article and the sentences that mention its entity once. Pure.
 
-Mentions are found by the rules of tempkb, or by those of the released code. The
-filters in `sentence_filters.py` or `released_mentions.py` decide which sentences are
-kept, and what they leave out is counted.
+Mentions are found by the rules of tempkb, or by those of the released code. Filters decide which sentences are kept,
+and what they leave out is counted.
 """
 
 from bisect import bisect_left

@@ -1,9 +1,4 @@
-"""Finds names in texts: all names of all entities in one Aho-Corasick automaton. Pure.
-
-Makes the names under which an entity is searched for in texts.
-
-An article, and a sentence of it that may mention its entity.
-"""
+"""The names of entities, and where they occur: all names of all entities in one Aho-Corasick automaton. Pure."""
 
 import re
 import unicodedata

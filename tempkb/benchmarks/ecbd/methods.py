@@ -1,7 +1,4 @@
-"""The methods of ECBD, which the code that all benchmarks share calls.
-
-The promises of ECBD's tables, as queries that return what breaks them.
-"""
+"""The methods of ECBD, which the code that all benchmarks share calls."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -9,12 +6,11 @@ from functools import partial
 
 import pyarrow as pa
 
-from tempkb.benchmarks.ecbd.building import write_release
+from tempkb.benchmarks.ecbd.building import write_prompts, write_release
 from tempkb.benchmarks.ecbd.card import card_of, items_by_window, plot_categories, plot_windows
 from tempkb.benchmarks.ecbd.chunking import FALLBACK
 from tempkb.benchmarks.ecbd.design import Design, Release, make_design, read_entry
 from tempkb.benchmarks.ecbd.exporting import YEAR, write_files
-from tempkb.benchmarks.ecbd.prompts import write_prompts
 from tempkb.benchmarks.ecbd.reading import PROMPTING
 from tempkb.benchmarks.ecbd.tables import (
     ECBD_CLOZE,

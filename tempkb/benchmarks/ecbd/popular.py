@@ -1,8 +1,7 @@
-"""Popular entities: articles with the most contributors and mentions, or pages that a file lists.
+"""Popular entities: articles with the most contributors and mentions, or pages of a file; and their risky names.
 
-Finds risky names: those that occur in many articles which do not link to the entity.
-
-"Nana" is an alias of a hurricane, and also means grandmother. Titles are never risky.
+A risky name occurs in many articles which do not link to the entity: "Nana" is an alias of a hurricane, and also means
+grandmother. Titles are never risky.
 """
 
 import json

@@ -1,10 +1,8 @@
-"""Finds mentions by the rules of the released code (rules = released). Pure.
+"""Finds mentions and spans by the rules of the released code (rules = released), with their mixed units. Pure.
 
 Names are tried in their order, and the first one that occurs once in the sentence is the mention. It must not be
 between two straight quotation marks, which are paired from the left, and it must begin and end at boundaries of
 spaCy's tokens.
-
-Finds spans by the rules of the released code (rules = released), with their mixed units.
 
 Lengths of spans are in tokens and one too large. A distance is the number of words before the mask less the mention's
 end in tokens, and a distance of zero is never accepted. See the room's README.

@@ -1,14 +1,10 @@
 """Selects the spans that become items, with their splits, limits per window, and random definitions.
 
-Divides entities between dev and test, with the design's shares within every origin window.
-
-Chooses the definition of another entity of the same release, window and split for each item.
-
-By rendezvous hashing an added entity takes over only the items that it wins, as long as the splits of the others do
-not change. A definition that contains the answer or the mention as words would give it away, so the next one is
-taken. Nearly all definitions contain "of" or "the", so items with such an answer may get none.
-
-Makes the spans of a sentence that may be masked, and limits their number for each entity.
+Entities are divided between dev and test, with the design's shares within every origin window. The definition of
+another entity is one of the same release, window and split. By rendezvous hashing an added entity takes over only the
+items that it wins, as long as the splits of the others do not change. A definition that contains the answer or the
+mention as words would give it away, so the next one is taken. Nearly all definitions contain "of" or "the", so items
+with such an answer may get none.
 """
 
 import hashlib

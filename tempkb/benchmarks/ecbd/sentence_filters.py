@@ -1,9 +1,7 @@
 """Filters of sentences, each of which returns why it leaves a sentence out, and their order. Pure.
 
 A new filter is a function here, its place in `filters_of`, and its cases in the tests. Whatever reason it returns is
-counted in `exclusions`. The released code's filters are in `released_mentions.py`.
-
-Finds quotations in a sentence: straight, curly, guillemets, corner brackets, nested ones.
+counted in `exclusions`. The released code's filters are in `released.py`.
 
 Names in quotation marks are often parts of other names, such as titles of books (ECBD, section 2.2). A mark opens
 where a word begins and closes where one ends, so an apostrophe is not a mark, and a single stray mark does not invert

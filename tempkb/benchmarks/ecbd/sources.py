@@ -1,7 +1,4 @@
-"""Makes views over the tables from which a release is made, and reads its articles.
-
-Writes what a build has found so far to files, so that memory does not limit the size of a release.
-"""
+"""What a build reads, views over tables and articles, and what it has found so far, in files: memory sets no limit."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -12,8 +12,7 @@ from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.chunking import Chunk
 from tempkb.benchmarks.ecbd.forms import gives_away
 from tempkb.benchmarks.ecbd.sentence_filters import holds_half_pair, parts_quotation, quotations
-from tempkb.benchmarks.ecbd.sentences import Place, is_balanced
-from tempkb.benchmarks.ecbd.words import Word, covered, says_nothing, words_of
+from tempkb.benchmarks.ecbd.sentences import Place, Word, covered, is_balanced, says_nothing, words_of
 
 NP, RANDOM = "np", "random"
 _WORDS_OF_PRONOUNS = """

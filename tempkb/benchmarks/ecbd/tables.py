@@ -1,7 +1,4 @@
-"""Declares the tables of ECBD: releases, entities by date of origin, sentences about them, and cloze items.
-
-Declares the views: the paper's Tables 1 and 2 for any release, the balance of items, and scores.
-"""
+"""Declares the tables of ECBD, and views: the paper's Tables 1 and 2, the balance of items, and scores."""
 
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.ecbd.variants import VARIANTS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from tempkb.benchmarks.ecbd.sentences import MASK, Place
+from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.core.prompts import Prompt
 
 Variant = Literal["original", "no_ent", "no_ent_released", "no_ent_chunk", "definition", "random_definition"]
@@ -18,11 +18,6 @@ VARIANTS: Mapping[Variant, str] = {
 """The meaning of each variant; those of the papers' tables come first."""
 _ARTICLES = ("the ", "a ", "an ")
 _OPENING = "\"'\u201c\u2018\u00ab("
-
-
-def masked(prompt: Prompt) -> str:
-    """Return the text of a prompt with a mask in place of the answer, as in `ecbd_cloze.masked_sentence`."""
-    return f"{prompt.left}{MASK}{prompt.right}"
 
 
 def prompt_of(

@@ -1,12 +1,9 @@
-"""The dataset card of a release of facts.
-
-Makes the metadata of queries for the UI: counts, a picture, ten queries.
-"""
+"""The dataset card of a release of facts, and what the UI shows of its queries: counts, a picture, ten queries."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tempkb.benchmarks.card import Card, card_beside, plot_lines, texts_beside
+from tempkb.benchmarks.card import Card, card_beside, plot_lines, popularity_in_words, texts_beside
 from tempkb.benchmarks.fact_queries.design import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.methods import Options
@@ -52,6 +49,7 @@ def card_of(
             answers="possibly" if design.answers == "possible" else "certainly",
             rules=design.rules,
             ambiguous=texts_beside(__file__)["ambiguous"][design.ambiguous],
+            popularity=popularity_in_words(store, release.name, design.end, queries, ("subject_id", "s.entity_id")),
         )
 
     return card

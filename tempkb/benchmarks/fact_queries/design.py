@@ -1,7 +1,4 @@
-"""The design of a release of facts: its dump, study, relations, subjects and rules.
-
-A requested release of TempLAMA or DynamicTempLAMA.
-"""
+"""The design of a release of facts: its dump, study, relations, subjects and rules."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,7 +7,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from tempkb.benchmarks import designs, register
+from tempkb.benchmarks import benchmark as designs
+from tempkb.benchmarks import register
 from tempkb.benchmarks.fact_queries.prompts import Template, number_templates, read_templates, template_set
 from tempkb.core.errors import DesignError
 from tempkb.core.options import AtLeastOne, Share, listed, option

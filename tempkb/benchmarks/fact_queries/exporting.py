@@ -1,17 +1,15 @@
-"""Writes the released layout of TempLAMA and DynamicTempLAMA.
+"""Writes what an export of facts holds: the released layout, and tasks of lm-evaluation-harness.
 
-Reads and writes the files of TempLAMA and DynamicTempLAMA: one JSON object per line. Pure, except for files.
+The released layout has one JSON object per line. DynamicTempLAMA has no `most_*` fields, which depend on later years:
 
     {"query": "... _X_.", "answer": [{"wikidata_id": "Q1", "name": "..."}], "date": "2010", "id": "Q2_P54_2010",
      "most_frequent_answer": {...}, "most_recent_answer": {...}, "relation": "P54"}
 
-DynamicTempLAMA's records have no `most_*` fields. These depend on later years, so they are not used here, only kept.
+The tasks are pairs of objects, and queries that models are to complete.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -21,45 +19,27 @@ import pyarrow.compute as pc
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.fact_queries.design import SPLITS, TEMPLAMA, Release
 from tempkb.benchmarks.fact_queries.prompt_building import PAIRS, Tables, read_pairs
-from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.fact_queries.prompts import NO_SUBJECT, NO_SUBJECT_OBJECT_LAST, OBJECT_LAST, UNDATED
+from tempkb.benchmarks.fact_queries.reading import answers_of
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.lm_eval import LmEvalTask
 from tempkb.benchmarks.loading import Config, Part, config_of_table
+from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.register import release_files, release_versions
-from tempkb.core.errors import SourceError
+from tempkb.core.prompts import QUESTION_ID
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
+from tempkb.store.quoting import literals
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.versions import Version
+from tempkb.wiki.wikidata.tables import WIKIDATA_ENTITIES
 
-_NEEDED = ("query", "answer", "date", "id", "relation")
 _MOST = ("most_frequent_answer", "most_recent_answer")
-IMPORTED = pa.schema(
-    [
-        ("query_id", pa.string()),
-        ("subject_id", pa.string()),
-        ("relation", pa.string()),
-        ("date", pa.string()),
-        ("query", pa.string()),
-        ("answers", pa.list_(ANSWER.arrow)),
-        ("most_frequent_answer", ANSWER.arrow),
-        ("most_recent_answer", ANSWER.arrow),
-    ]
-)
-"""A file as a table: columns of the query tables, and the two `most_*` fields."""
-
-
-def read_records(paths: Sequence[Path]) -> pa.Table:
-    """Return the records of released files, in the order of the files, with the schema `IMPORTED`.
-
-    Raises:
-        SourceError: a line is not a record; the message names the file and the line.
-    """
-    rows = [row for path in paths for row in _rows(path)]
-    return pa.Table.from_pylist(rows, IMPORTED)
 
 
 def records_of(rows: Iterable[Mapping[str, Any]], *, is_uniform: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield rows of a query table, or of `read_records`, as records with the released fields in their order.
+    """Yield rows of a query table as records with the released fields in their order.
 
     The `most_*` fields are written if a row has them.
 
@@ -90,40 +70,6 @@ def most_answers(dated: Sequence[tuple[str, Sequence[str]]], popularity: Mapping
     one_each = [max(answers, key=lambda one: popularity.get(one, 0)) for _, answers in dated]
     times = {one: one_each.count(one) for one in one_each}
     return max(times, key=lambda one: times[one]), one_each[-1]
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    if not path.is_file():
-        raise SourceError(f"{path}: no such file; expected records, one JSON object per line")
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield _row(path, number, line)
-
-
-def _row(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-        missing = [name for name in _NEEDED if name not in record]
-        if missing:
-            raise SourceError(f"{path}, line {number}: has no {', '.join(missing)}; expected {', '.join(_NEEDED)}")
-        # TempLAMA's code, unlike its data, writes a single answer without a list.
-        answers = record["answer"] if isinstance(record["answer"], list) else [record["answer"]]
-        return {
-            "query_id": record["id"],
-            "subject_id": record["id"].split("_")[0],
-            "relation": record["relation"],
-            "date": record["date"],
-            "query": record["query"],
-            "answers": [_entity(one) for one in answers],
-            **{name: _entity(record[name]) if name in record else None for name in _MOST},
-        }
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SourceError(f"{path}, line {number}: not a record of TempLAMA ({error!r})") from None
-
-
-def _entity(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return {"entity_id": answer["wikidata_id"], "label": answer["name"], "aliases": answer.get("aliases", [])}
 
 
 def _answer(entity: Mapping[str, Any], is_uniform: bool) -> dict[str, Any]:
@@ -209,3 +155,86 @@ def _with_most(group: list[dict[str, Any]], popular: dict[str, int], *, is_unifo
     dated = [(row["date"], [one["entity_id"] for one in row["answers"]]) for row in group]
     frequent, recent = most_answers(dated, popular)
     return [{**row, "most_frequent_answer": named[frequent], "most_recent_answer": named[recent]} for row in group]
+
+
+# Of two wordings the one without the object at its beginning, where nothing precedes it, is asked.
+_PAIRS = """
+    WITH asked AS (
+        SELECT item_id, coalesce(stands_for_id, target_id) AS object_id, variant, left_context, right_context,
+               min_by(struct_pack(target, prompt_id), target_id) AS one
+        FROM prompts
+        WHERE variant IN ($first, $last) AND (role = 'control') = $is_control AND trim(left_context) <> ''
+        GROUP BY ALL
+    )
+    SELECT p.date, query_id AS item_id, subject_id, p.split, [o.one.prompt_id, n.one.prompt_id] AS prompt_ids,
+           n.left_context, n.right_context,
+           [concat(o.one.target, o.right_context), concat(n.one.target, n.right_context)] AS choices, 1 AS answer
+    FROM pairs AS p
+    JOIN asked AS n ON n.item_id = query_id AND n.object_id = p.new.entity_id
+    JOIN asked AS o ON o.item_id = query_id AND o.object_id = p.old.entity_id AND o.variant = n.variant
+    QUALIFY row_number() OVER (
+        PARTITION BY query_id, p.new.entity_id, p.old.entity_id ORDER BY n.variant = $last
+    ) = 1
+    ORDER BY date, item_id, prompt_ids
+"""
+
+
+def tasks_of(tables: Tables, prompting: Prompting) -> tuple[LmEvalTask, ...]:
+    """Return the tasks of a benchmark of facts.
+
+    Pairs are the old object against the new one, which is right and comes second, so that a tie does not count as a
+    preference for it; with the text behind the object, as `span_end` counts it. There are pairs with a noun in the
+    subject's place, and with controls in the objects' place, too. What a causal model completes is a task for each
+    window.
+    """
+    with_subject, without = (UNDATED, OBJECT_LAST), (NO_SUBJECT, NO_SUBJECT_OBJECT_LAST)
+    of_pairs = [
+        LmEvalTask(name, "multiple_choice", partial(_pairs_of_variants, tables, variants, is_control))
+        for name, variants, is_control in (
+            ("pairs", with_subject, False),
+            ("pairs_no_subject", without, False),
+            ("controls", with_subject, True),
+            ("controls_no_subject", without, True),
+        )
+    ]
+    return (*of_pairs, LmEvalTask("cloze", "generate_until", partial(_cloze, tables, prompting), by_window=True))
+
+
+def _pairs_of_variants(
+    tables: Tables, variants: tuple[str, str], is_control: bool, store: Store, release: Release
+) -> pa.Table:
+    pairs = pa.concat_tables([PAIRS.empty_table(), *read_pairs(store, release, tables)])
+    first, last = variants
+    with asking() as connection:
+        connection.register("pairs", pairs)
+        _view_prompts(store, tables, release, connection)
+        asked = {"first": first, "last": last, "is_control": is_control}
+        return connection.sql(_PAIRS, params=asked).to_arrow_table()
+
+
+def _cloze(tables: Tables, prompting: Prompting, store: Store, release: Release) -> pa.Table:
+    """The queries that causal models complete, each with all names that are right in its window."""
+    way, answers = prompting.answered["causal"], answers_of(tables.queries)
+    variants = literals(way.variants)
+    entities = store.lake.files(WIKIDATA_ENTITIES.name, [release.design.dump_id])
+    with asking() as connection:
+        view_files(connection, tables.queries.name, release_files(store, tables.queries, release.name))
+        view_files(connection, WIKIDATA_ENTITIES.name, entities, WIKIDATA_ENTITIES.schema)
+        _view_prompts(store, tables, release, connection)
+        return connection.sql(
+            f"""
+            WITH answers AS ({answers.query})
+            SELECT q.date, p.item_id, any_value(p.cluster_id) AS subject_id, any_value(p.split) AS split,
+                   list(p.prompt_id ORDER BY p.target_id) AS prompt_ids, p.left_context, p.right_context,
+                   any_value({QUESTION_ID}) AS question_id,
+                   list_distinct(flatten(list(a.names ORDER BY p.target_id))) AS names
+            FROM prompts AS p JOIN answers AS a USING (item_id, target_id)
+            JOIN {tables.queries.name} AS q ON q.query_id = p.item_id
+            WHERE p.role = 'current' AND p.variant IN ({variants}) AND {way.condition}
+            GROUP BY q.date, p.item_id, p.variant, p.left_context, p.right_context ORDER BY q.date, p.item_id, p.variant
+            """
+        ).to_arrow_table()
+
+
+def _view_prompts(store: Store, tables: Tables, release: Release, connection: duckdb.DuckDBPyConnection) -> None:
+    view_files(connection, "prompts", release_files(store, tables.prompts, release.name))

@@ -1,7 +1,4 @@
-"""The parts of the methods that both benchmarks of facts share.
-
-The promises of the benchmarks of facts, as queries that return what breaks them.
-"""
+"""The parts of the methods that both benchmarks of facts share, promises among them."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Makes the texts of prompts about facts: a query in its variants, split at the place of its answer. Pure.
-
-Templates of queries: relations with their wordings, ours and those of users. Pure, except that files are read.
-"""
+"""Templates of queries, ours and those of users, and the texts of prompts: queries in variants, split at the answer."""
 
 import csv
 import re
@@ -17,7 +14,7 @@ from tempkb.core.errors import DesignError
 from tempkb.core.prompts import Prompt
 from tempkb.core.titles import in_capital
 from tempkb.core.windows import Granularity
-from tempkb.store.tables import Table
+from tempkb.store.tables import Table, View
 
 SUBJECT, OBJECT, BLANK = "<subject>", "<object>", "_X_"
 ENDING_WITH_OBJECT = "dynamic_improved"
@@ -238,11 +235,12 @@ class Form(NamedTuple):
     right: str
 
 
-def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
+def prompting_of(prompts: Table, variants: Iterable[str], further: Mapping[str, View] | None = None) -> Prompting:
     """Return how models are asked about facts; objects are ranked, so every score includes what ends the object.
 
     Args:
         variants: its variants, in the order of `VARIANTS`; further ones, which are not scored by default, follow.
+        further: those that no release stores, as in `Prompting`.
     """
     return Prompting(
         prompts,
@@ -258,6 +256,7 @@ def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
             # Of the two wordings of a query, one ends with the object.
             "causal": Way("greedy", (UNDATED, OBJECT_LAST), f"{_OF_FACTS} AND {_ENDS_WITH_OBJECT}"),
         },
+        further=further or {},
         dated=DATED,
     )
 
@@ -289,41 +288,7 @@ def date_in_words(granularity: Granularity, label: str) -> str:
     return f"{granularity}: {label} "
 
 
-def forms_of_query(query: str, relation: str, templates: Iterable[Template]) -> dict[str, Form]:
-    """Return a query of a released file in the variants that it has; only `undated` if no template fits it.
-
-    Args:
-        query: the text of the query, with one `_X_`.
-        templates: templates, of which the first that fits is taken.
-    """
-    found = read_query(query, relation, templates)
-    return forms_of(*found) if found else {UNDATED: form_of(query)}
-
-
-def read_query(query: str, relation: str, templates: Iterable[Template]) -> tuple[Template, str] | None:
-    """Return the template and the subject's name of a query whose template is not recorded, as in released files.
-
-    Args:
-        templates: templates, of which the first that fits is taken.
-
-    Returns:
-        None if no template fits.
-    """
-    for template in templates:
-        if template.relation == relation and (found := _pattern(template).fullmatch(query)):
-            return template, found["subject"]
-    return None
-
-
 def ids_of(lefts: Iterable[str], targets: Iterable[str], rights: Iterable[str]) -> Iterator[str | None]:
     """Yield the ids of prompts; None for a target without a character that is not blank, which cannot be asked for."""
     for left, target, right in zip(lefts, targets, rights, strict=True):
         yield Prompt(left, target, right).prompt_id if target.strip() else None
-
-
-@cache
-def _pattern(template: Template) -> re.Pattern[str]:
-    """A pattern for the queries of a template; a subject that occurs twice is the same in both places."""
-    first, *others = (re.escape(part) for part in template.ask(SUBJECT).split(SUBJECT))
-    rest = "(?P=subject)".join(others)
-    return re.compile(f"{first}(?P<subject>.+){rest}", re.DOTALL)

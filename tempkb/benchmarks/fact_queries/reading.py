@@ -64,8 +64,8 @@ def facts_of(queries: Table, prompting: Prompting) -> Part:
     prompts = prompting.table.name
     return Part(
         f"""
-        SELECT s.model, {NUMBERS}, q.subject_id, q.relation, p.target_id AS object_id, q.window_start,
-               {end_of_window("q.window_start", "q.granularity")} AS window_end, {WORDING} AS wording,
+        SELECT s.model, s.scorer, {NUMBERS}, q.release, q.subject_id, q.relation, p.target_id AS object_id,
+               q.window_start, {end_of_window("q.window_start", "q.granularity")} AS window_end, {WORDING} AS wording,
                -s.log_prob_nats AS nats, s.n_tokens
         FROM {prompts} AS p JOIN {SCORES} AS s USING (prompt_id)
         JOIN {queries.name} AS q ON q.release = p.release AND q.query_id = p.item_id

@@ -1,6 +1,6 @@
-"""Selects the facts of a dump that a release can use, and the days on which each holds, in SQL over the lake.
+"""Selects the facts of a dump that a release can use, with the days on which each holds, and its subjects.
 
-Chooses the subjects of a release: the most popular ones with several objects, with unambiguous names.
+Subjects are the most popular ones with several objects, with unambiguous names.
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,8 @@
-"""Joins facts of one subject, relation and object that overlap or touch to spells; gaps are kept.
+"""Joins facts that overlap or touch to spells, and makes the queries of a window from them. Pure, except for files.
 
-The spells of a release as arrays, so that a window is a mask and not a join. Pure, except that files are read.
-
-A *pair* is a subject with a relation, a *thing* is a pair with an object, and a *spell* is one interval of a thing.
-All three are numbered by their rows, in key order.
-
-Makes the queries of a window from the spells: all objects that hold in the window are answers.
+A *pair* is a subject with a relation, a *thing* is a pair with an object, and a *spell* is one interval of a thing;
+gaps are kept. All three are numbered by their rows, in key order, so that a window is a mask over arrays and not a
+join. All objects that hold in a window are answers.
 """
 
 from collections.abc import Mapping, Sequence

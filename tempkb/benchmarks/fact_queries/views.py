@@ -1,9 +1,4 @@
-"""Declares the views over the tables that both benchmarks of facts share.
-
-Declares the views of what models make of dates: a fact after a date on which it holds, and after others.
-
-Declares the room of the tables that TempLAMA and DynamicTempLAMA share; both benchmarks have assets for them.
-"""
+"""Declares the room of the tables that TempLAMA and DynamicTempLAMA share, and views over them."""
 
 from tempkb.benchmarks.fact_queries.prompts import DATES
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS, TABLES

@@ -1,8 +1,6 @@
-"""The declaration of what a benchmark brings to linkers. Plain data; methods are imported when needed.
+"""What a benchmark declares for linkers: where its mentions and entities are, and in which pools they are looked for.
 
-Names of the pools of entities among which a mention is to be found.
-
-Mentions and entities as plain sentences, for encoders and searchers that know no markers.
+Plain data; methods are imported when needed.
 """
 
 import re

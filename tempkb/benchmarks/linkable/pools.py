@@ -1,7 +1,4 @@
-"""The pools of candidates among which mentions are linked: those of a snapshot, or equally many at each snapshot.
-
-The methods of a benchmark that has mentions, which the code that links them calls.
-"""
+"""The pools of candidates among which mentions are linked: those of a snapshot, or equally many at each snapshot."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

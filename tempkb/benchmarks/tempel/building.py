@@ -14,11 +14,13 @@ import duckdb
 
 from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.candidates import (
+    choose_mentions,
     filter_counts,
     judge,
     kept_sql,
     left_by_filters,
     mark_lists,
+    pool_sql,
     use_mentions,
 )
 from tempkb.benchmarks.tempel.design import Left, Release, refusal
@@ -32,7 +34,6 @@ from tempkb.benchmarks.tempel.extension import (
     shortfall_of,
 )
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
-from tempkb.benchmarks.tempel.selection import choose_mentions, pool_sql
 from tempkb.benchmarks.tempel.statistics import figures_of
 from tempkb.benchmarks.tempel.tables import (
     TEMPEL_ENTITIES,

@@ -1,13 +1,10 @@
-"""The dataset card of a TempEL release, with the headings of the paper's datasheet (appendix A.2).
-
-Draws figures 3, 4c, 6 and 7 of the paper for the metadata of a run.
-"""
+"""The dataset card of a TempEL release, by the paper's datasheet (appendix A.2), and its figures 3, 4c, 6 and 7."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tempkb.benchmarks.card import Card, card_beside, texts_beside
+from tempkb.benchmarks.card import Card, card_beside, popularity_in_words, texts_beside
 from tempkb.benchmarks.linkable.declaration import N_WORDS, fixed_size
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import release_files, release_versions
@@ -39,6 +36,9 @@ def card_of(store: Store, release: Release, options: Options) -> Card:
         retrieval=_retrieval(options.get("retrieval", "")),
         days=release.design.stable_interval / 86_400,
         filters=_filters(figures, release),
+        popularity=popularity_in_words(
+            store, release.name, release.cuts[-1], TEMPEL_MENTIONS, ("target_page_id", "s.page_id")
+        ),
     )
 
 

@@ -1,8 +1,7 @@
 """The design of a TempEL release: the hyperparameters of the paper's table 3, by their names, and ours.
 
-Explains why a design cannot be met: what each filter left, and which one removed most.
-
-A requested TempEL release. It can be extended by snapshots, and balanced into a release of its own.
+A release can be extended by snapshots, and balanced into a release of its own. A design that cannot be met is refused
+with what each filter left, and which one removed most.
 """
 
 import re
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Annotated, Any, Literal
 
-from tempkb.benchmarks import designs
+from tempkb.benchmarks import benchmark as designs
 from tempkb.benchmarks import register as releases
 from tempkb.core.errors import DesignError
 from tempkb.core.options import AtLeastOne, Form, Share, option, read_as

@@ -1,8 +1,6 @@
 """Writes what linkers read of each candidate of a cut, with or without a release: its title and its description.
 
 Texts are read once, in the order of the lake's files, and never sorted; only digests or descriptions are.
-
-What TempEL brings to linkers.
 """
 
 from collections.abc import Iterator
@@ -17,9 +15,8 @@ import pyarrow as pa
 from tempkb.benchmarks.linkable.pools import LinkableMethods, Snapshots
 from tempkb.benchmarks.linkable.texts import DESCRIBED, described, text_sha256
 from tempkb.benchmarks.register import need_version, partition_of
-from tempkb.benchmarks.tempel.candidates import mark_lists
+from tempkb.benchmarks.tempel.candidates import mark_lists, pool_sql
 from tempkb.benchmarks.tempel.design import Design, Release, read_entry
-from tempkb.benchmarks.tempel.selection import pool_sql
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, LINKABLE, TEMPEL_ENTITIES
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.core.errors import ContractError

@@ -1,8 +1,7 @@
-"""Writes and reads the released layout of TempEL.
+"""Writes the released layout of TempEL, and that of BEIR, which tools for retrieval read.
 
-Writes a release in the layout of BEIR, which tools for retrieval read: mentions are queries, entities are documents.
-
-Each snapshot is a data set of its own. The texts are plain sentences, since these tools know no markers.
+In BEIR mentions are queries, entities are documents, and each snapshot is a data set of its own. The texts are plain
+sentences, since these tools know no markers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
-"""Extends a release by a snapshot without changing what is published, by a frozen plan.
+"""Extends a release by a snapshot without changing what is published, by its plan, which is kept in `tempel_plans`.
 
 The paper promises extension (appendix A.5), but its code would draw everything again.
-
-Writes a plan as rows of `tempel_plans`, and reads it back when the release is extended.
 """
 
 from collections.abc import Mapping, Sequence

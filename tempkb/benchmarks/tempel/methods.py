@@ -1,7 +1,4 @@
-"""The methods of TempEL, which the code that all benchmarks share calls.
-
-The promises of TempEL's tables, as queries that return what breaks them.
-"""
+"""The methods of TempEL, which the code that all benchmarks share calls."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime

@@ -1,17 +1,11 @@
 """Plans a release: its entities, the subsets of their surfaces, and the number of mentions at each cut.
 
 The rows that the filters keep are in files, one per cut. Entities are taken in a random order until there are enough,
-so only these are read.
+so only these are read. All snapshots have equal distributions of mentions: entities are compared by rank and not by
+identity, the one with the most mentions at one snapshot with the one at another (section 3.1 and figure 7).
 
-Sets how many mentions of each entity a snapshot gets, so that all snapshots have equal distributions.
-
-Entities are compared by rank and not by identity: the entity with the most mentions at one snapshot is compared with
-the one at another (section 3.1 and figure 7 of the paper).
-
-Divides an entity's surfaces among train, validation and test, so that models cannot memorise the pairs.
-
-Surfaces of one entity in different subsets have an edit distance of at least
-`ed_men_subsets` (section 3.1 of the paper), over all snapshots of a release.
+Surfaces of one entity in different subsets have an edit distance of at least `ed_men_subsets` (section 3.1), over all
+snapshots of a release, so that models cannot memorise the pairs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

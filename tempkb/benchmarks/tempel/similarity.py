@@ -1,6 +1,6 @@
-"""Compares surfaces and titles: edit distances and overlap types. Pure.
+"""Compares texts: edit distances and overlap types of surfaces and titles, and pages of which a text is a part. Pure.
 
-Finds the page from which a text was taken, by runs of words that few pages have. Linear in the texts.
+The page is found by runs of words that few pages have, in time linear in the texts.
 """
 
 import re

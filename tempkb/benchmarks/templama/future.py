@@ -1,9 +1,7 @@
-"""TempLAMA's queries about the future (section 5, table 9), with their closed sets of answers. Pure.
+"""TempLAMA's queries about the future (section 5, table 9) with their closed sets of answers, and their prompts. Pure.
 
 A model that knows how the world changes should be less certain about facts that change often, and less certain the
 farther they are in the future.
-
-Makes the prompts of TempLAMA's queries about the future: each answer of a closed set is a candidate.
 """
 
 import tomllib

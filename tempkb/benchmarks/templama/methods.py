@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tempkb.benchmarks.fact_queries.card import card_of
 from tempkb.benchmarks.fact_queries.design import TEMPLAMA, Release, read_entry
-from tempkb.benchmarks.fact_queries.exporting import configs_of, write_files
+from tempkb.benchmarks.fact_queries.exporting import configs_of, tasks_of, write_files
 from tempkb.benchmarks.fact_queries.life import (
     closing_of,
     design_of,
@@ -14,7 +14,6 @@ from tempkb.benchmarks.fact_queries.life import (
     spells_step,
     window_partitions,
 )
-from tempkb.benchmarks.fact_queries.lm_eval import tasks_of
 from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.methods import Made, Methods, Step

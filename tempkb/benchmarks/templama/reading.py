@@ -1,13 +1,10 @@
 """How models are asked about TempLAMA's queries, and what is read of their scores: perplexities of answers.
 
-Counts queries that gain an answer and keep an older one: of these, a model that learnt nothing still knows one.
-
-A maximum over the answers of a query (as in exact match and F1) gives such a query the full score for last year's
+Queries that gain an answer and keep an older one are counted, since a model that learnt nothing still knows one. A
+maximum over the answers of a query (as in exact match and F1) gives such a query the full score for last year's
 answer, so it makes a stale model look adapted. On changes the unit is therefore the object: see
 `dynamic_templama/preferences.py`.
 """
-
-from typing import TYPE_CHECKING, NamedTuple
 
 from tempkb.benchmarks.fact_queries.prompts import prompting_of
 from tempkb.benchmarks.fact_queries.reading import (
@@ -21,54 +18,12 @@ from tempkb.benchmarks.fact_queries.reading import (
 )
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import PERPLEXITY_METRIC, SCORES, Judging, Part, Reading
+from tempkb.benchmarks.templama.later import FUTURE_ENTROPIES, FUTURE_LIKELIHOODS, LATER_PROMPTS, VARIANTS
 from tempkb.benchmarks.templama.tables import PROMPT_VARIANTS, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
 from tempkb.core.estimates_sql import ALL, EXP, estimates, pooled
-from tempkb.store.memory import asking
 from tempkb.store.tables import View
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-class StaleAnswers(NamedTuple):
-    """How many queries could be answered with what was right before.
-
-    Attributes:
-        n_gaining: queries with an answer that they did not have in the window before.
-        n_keeping: those of them that also have an answer of the window before.
-    """
-
-    n_gaining: int
-    n_keeping: int
-
-
-def _counted(queries: str) -> str:
-    """Return SQL that counts by release and window.
-
-    Args:
-        queries: SQL with the columns release, window_start, subject_id, relation and ids (of the answers).
-    """
-    return f"""
-        WITH queries AS ({queries}), numbered AS (
-            SELECT *, dense_rank() OVER (PARTITION BY release ORDER BY window_start) AS number FROM queries
-        ), compared AS (
-            SELECT now.release, now.window_start, len(list_intersect(now.ids, before.ids)) AS n_kept,
-                   len(now.ids) AS n_now
-            FROM numbered AS now JOIN numbered AS before
-            ON before.release = now.release AND before.number = now.number - 1
-               AND before.subject_id = now.subject_id AND before.relation = now.relation
-        )
-        SELECT release, window_start, count(*) AS n_queries, count(*) FILTER (WHERE n_now > n_kept) AS n_gaining,
-               count(*) FILTER (WHERE n_now > n_kept AND n_kept > 0) AS n_keeping
-        FROM compared GROUP BY release, window_start
-    """
-
-
 _IDS = "list_distinct(list_transform(answers, lambda one: one.entity_id))"
-
-_BUILT = f"""
-    SELECT release, window_start, subject_id, relation, {_IDS} AS ids FROM {TEMPLAMA_QUERIES.name} WHERE template_no = 1
-"""
 
 STALE_ANSWERS = View(
     name="stale_answers",
@@ -77,30 +32,28 @@ STALE_ANSWERS = View(
     "n_keeping of these also have an answer of the window before. With a maximum over answers, a model that learnt "
     "nothing since can have the full score on the share keeps_one of the queries that gained an answer.",
     query=f"""
+    WITH queries AS (
+        SELECT release, window_start, subject_id, relation, {_IDS} AS ids,
+               dense_rank() OVER (PARTITION BY release ORDER BY window_start) AS number
+        FROM {TEMPLAMA_QUERIES.name} WHERE template_no = 1
+    ), compared AS (
+        SELECT now.release, now.window_start, len(list_intersect(now.ids, before.ids)) AS n_kept, len(now.ids) AS n_now
+        FROM queries AS now JOIN queries AS before
+        ON before.release = now.release AND before.number = now.number - 1
+           AND before.subject_id = now.subject_id AND before.relation = now.relation
+    ), counted AS (
+        SELECT release, window_start, count(*) AS n_queries, count(*) FILTER (WHERE n_now > n_kept) AS n_gaining,
+               count(*) FILTER (WHERE n_now > n_kept AND n_kept > 0) AS n_keeping
+        FROM compared GROUP BY release, window_start
+    )
     SELECT release, window_start, sum(n_queries)::BIGINT AS n_queries, sum(n_gaining)::BIGINT AS n_gaining,
            sum(n_keeping)::BIGINT AS n_keeping, sum(n_keeping) / nullif(sum(n_gaining), 0) AS keeps_one
-    FROM ({_counted(_BUILT)})
-    GROUP BY GROUPING SETS ((release, window_start), (release))
+    FROM counted GROUP BY GROUPING SETS ((release, window_start), (release))
     """,
     needs=(TEMPLAMA_QUERIES.name,),
 )
 
-
-def stale_answers(records: "pa.Table") -> StaleAnswers:
-    """Count the queries of released files, which `fact_queries.records.read_records` reads, over all years.
-
-    Args:
-        records: rows with subject_id, relation, date and answers; dates sort by time.
-    """
-    source = f"SELECT '' AS release, date AS window_start, subject_id, relation, {_IDS} AS ids FROM records"
-    with asking() as memory:
-        memory.register("records", records)
-        query = f"SELECT coalesce(sum(n_gaining), 0), coalesce(sum(n_keeping), 0) FROM ({_counted(source)})"
-        ((gaining, keeping),) = memory.execute(query).fetchall()
-    return StaleAnswers(int(gaining), int(keeping))
-
-
-PROMPTING = prompting_of(TEMPLAMA_PROMPTS, PROMPT_VARIANTS)
+PROMPTING = prompting_of(TEMPLAMA_PROMPTS, (*PROMPT_VARIANTS, *VARIANTS), dict.fromkeys(VARIANTS, LATER_PROMPTS))
 """How models are asked about TempLAMA's queries."""
 
 _SUMS_OF_ANSWERS = f"""
@@ -152,7 +105,7 @@ _BY_WINDOW = Part(
 )
 
 READING = Reading(
-    views=(TEMPLAMA_RESULTS, STALE_ANSWERS),
+    views=(TEMPLAMA_RESULTS, STALE_ANSWERS, FUTURE_LIKELIHOODS, FUTURE_ENTROPIES),
     items=items_of("templama", TEMPLAMA_QUERIES),
     by_window=_BY_WINDOW,
     facts=facts_of(TEMPLAMA_QUERIES, PROMPTING),

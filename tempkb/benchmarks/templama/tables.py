@@ -1,7 +1,4 @@
-"""Declares the tables of TempLAMA: queries by window, and the queries about the future of the paper's table 9.
-
-Declares the views of TempLAMA: the paper's table 8 for any wiki and period, and the sizes of the splits.
-"""
+"""Declares the tables of TempLAMA, queries by window and about the future (table 9), and views, such as table 8."""
 
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS
 from tempkb.benchmarks.fact_queries.tables import columns_of_facts, fact_prompts_table, queries_table

@@ -1,9 +1,4 @@
-"""Adds and trains language models, one after the other; a model that cannot be added does not stop the others.
-
-Runs that ask language models about the prompts of releases; a model that fails does not stop the others.
-
-Most of what Dagster needs is imported once there is something to ask: often there is nothing.
-"""
+"""Adds, trains and asks language models, one after the other; one that fails stops no other."""
 
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -19,7 +14,6 @@ from tempkb.demo.models.recipe import Asked
 from tempkb.models.families import TRAITS
 from tempkb.models.known import known_model, known_models, unusable_models
 from tempkb.models.requests import request_of
-from tempkb.models.requests import request_of as model_request
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.selecting import wanted
 from tempkb.models.scores.steps import due_models
@@ -119,7 +113,7 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
     usable = [
         name
         for name in dict.fromkeys(names.values())
-        if name in ready and (name not in new or ready[name]["checkpoint"] == model_request(name, new[name]).checkpoint)
+        if name in ready and (name not in new or ready[name]["checkpoint"] == request_of(name, new[name]).checkpoint)
     ]
 
     def work() -> Summary:

@@ -1,11 +1,4 @@
-"""Screens of what models said: whom they name in a window, and answers beside what is right.
-
-`tempkb late`: how long one must wait for the facts of a window.
-
-The screen of `tempkb knows --fact`: what models give for the objects of one fact, and when each held.
-
-The closing screen of `tempkb generate`: what was asked, and what has no answer and why.
-"""
+"""Screens of what models said: by window, of one fact, what was asked; and how long one must wait for facts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -1,6 +1,6 @@
-"""Prints lines and tables to standard output with Rich, and the form of values there.
+"""Prints lines and tables to standard output with Rich, and writes files that a command is asked to write.
 
-Files that a command is asked to write: whole or not at all, and never over something else unasked.
+Files are written whole or not at all, and never over something else unasked.
 """
 
 import json

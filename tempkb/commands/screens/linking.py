@@ -1,7 +1,4 @@
-"""The screen of `tempkb linking`: the paper's tables of linkers through time, and the figures that follow from them.
-
-The screens of `tempkb linker`: the linkers of a home, one of them, and what was linked.
-"""
+"""The screens of `tempkb linking` and `tempkb linker`: linkers through time, the linkers of a home, what was linked."""
 
 import json
 from collections.abc import Collection, Sequence

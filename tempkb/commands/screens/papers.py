@@ -29,31 +29,33 @@ def print_items(paper: str) -> None:
     store = open_store()
     if paper and paper not in papers():
         raise SettingsError(f"paper {paper!r}: no such paper; expected one of {', '.join(papers())}")
-    every = [one for one in papers().values() if paper in ("", one.name)]
-    for one in every:
-        lines = [(name, item.shows, standing(store, one, item)) for name, item in one.items.items()]
+    made = list[str]()
+    for one in (one for one in papers().values() if paper in ("", one.name)):
+        lines, lacking_it = [], dict[str, list[str]]()
+        for name, item in one.items.items():
+            here, lacks = standing(store, one, item)
+            lines.append((name, item.shows, here))
+            made += [f"paper {one.name} {name}"] if here == "yes" else []
+            for what in lacks:
+                lacking_it.setdefault(what, []).append(name)
         print_sheet(Sheet(("item", "shows", "here"), lines, one.title))
-    made = next((f"{one.name} {name}" for one in every for name in one.items if one.items[name].query), "")
-    print_next(f"paper {made}", "docs papers")
+        for what, names in lacking_it.items():
+            say(f"{', '.join(names)} {'lacks' if len(names) == 1 else 'lack'} {what}")
+        for name, item in one.items.items():
+            if item.kind == "elsewhere":
+                say(f"{name}: {item.differs}.")
+    print_next(*made[:1], "docs papers")
 
 
-def standing(store: Store, paper: Paper, item: Item) -> str:
-    """Return in words whether a home can make an item, or what it lacks for it."""
-    match item.kind:
-        case "drawing":
-            return "a drawing without data"
-        case "text":
-            return f"see {item.see}"
-        case "training":
-            return "lacks models that are trained on dated text"
-        case "elsewhere":
-            return item.differs
-    lacks = lacking(store, paper, item)
-    if absent := unbuilt(store, item):
-        return f"lacks {'; '.join(lacks) or ', '.join(absent)}"
-    if not lacks:
-        return "yes"
-    return f"{'in part; ' if rows_of(store, item) else ''}lacks {'; '.join(lacks)}"
+def standing(store: Store, paper: Paper, item: Item) -> tuple[str, list[str]]:
+    """Return in words whether a home can make an item, and what it lacks for it, each with what to type."""
+    if item.kind != "data":
+        here = {"text": f"see {item.see}", "elsewhere": "no"}.get(item.kind, item.kind)
+        return here, ["models that are trained on dated text"] if item.kind == "training" else []
+    lacks, absent = lacking(store, paper, item), unbuilt(store, item)
+    if absent and not lacks:
+        lacks = [f"{', '.join(absent)}, of which nothing is built: tempkb tables {absent[0]}"]
+    return ("in part" if rows_of(store, item) else "no") if lacks else "yes", lacks
 
 
 def print_item(
@@ -73,7 +75,10 @@ def print_item(
     store, item, one = open_store(), find(paper, name), papers()[paper]
     title = f"{one.title}, {in_words(name)}"
     if item.kind != "data":
-        raise SettingsError(f"{title}: {item.shows}: {standing(store, one, item)}; all items: tempkb paper {paper}")
+        here, lacks = standing(store, one, item)
+        whys = {"drawing": "a drawing without data", "text": here, "elsewhere": item.differs}
+        why = whys.get(item.kind) or f"it lacks {lacks[0]}"
+        raise SettingsError(f"{title}: {item.shows}: {why}; all items: tempkb paper {paper}")
     rows = rows_of(store, item, releases, models)
     if not rows:
         raise _nothing(store, one, item, title, [*releases, *models])
@@ -101,8 +106,6 @@ def _nothing(store: Store, paper: Paper, item: Item, title: str, asked: Sequence
 
 
 def _remarks(store: Store, paper: Paper, item: Item, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    if item.delta:
-        yield f"In brackets: {item.delta.replace('_', ' ')}."
     if reasons := list(dict.fromkeys(row["reason"] for row in rows if row.get("reason"))):
         yield f"Empty cells: {'; '.join(reasons)}."
     if lacks := lacking(store, paper, item):

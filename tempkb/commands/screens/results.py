@@ -19,6 +19,7 @@ from tempkb.platform.api import open_store
 from tempkb.results.answering import Question, answering_of
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.plots import levels_figure
+from tempkb.results.popularity import read_thirds
 from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import ALL, LINKING_EFFECTS, TABLES
@@ -70,6 +71,7 @@ def print_knowledge(
     picture: Path | None,
     *,
     with_answers: bool = False,
+    by_popularity: str | None = None,
 ) -> None:
     """Print what models know of a window, and write it to the files that are asked for.
 
@@ -91,6 +93,7 @@ def print_knowledge(
         for line in remarks(store, request, own):
             say(line)
         _print_withheld(store, own)
+        _print_by_popularity(store, own, by_popularity)
         print_names(store, own)
     for line in unanswered:
         say(f"{line}.")
@@ -172,6 +175,26 @@ def _print_withheld(store: Store, known: Sequence[Known]) -> None:
         rows.append((one.label, *(level_in_words(one, part) for part in parts)))
     say("The levels of subjects whose articles the demo's models have read, and of those withheld from all models:")
     show(Listing(in_order("model", "read: level", "read: earlier", "withheld: level", "withheld: earlier")), rows)
+
+
+def _print_by_popularity(store: Store, known: Sequence[Known], popular_by: str | None) -> None:
+    """Print the levels of the window apart for thirds of the subjects or entities, if they are asked for."""
+    if popular_by is None:
+        return
+    groups = {name: np.array(own, np.uint64) for name, own in read_thirds(store, known[0].question, popular_by).items()}
+    rows = []
+    for one in known:
+        window = one.scores.window
+        parts = (window.where(np.isin(window.clusters, own)) for own in groups.values())
+        rows.append((one.label, *(level_in_words(one, part) for part in parts)))
+    nouns = counted(0, *known[0].question.aggregate.clusters).removeprefix("0 ")
+    say(f"The levels in the window by the popularity of the {nouns} ({popular_by}):")
+    show(Listing(in_order("model", *(f"{name} ({len(own):,})" for name, own in groups.items()))), rows)
+    say(
+        f"In brackets above: how many {nouns} the window's items have. An article's {popular_by} are those at the last "
+        "cut at or before the window's end; a third has those than whom fewer than one or two thirds are less popular, "
+        "so that equally popular ones are together; unknown: without an article at that cut."
+    )
 
 
 def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:

@@ -1,7 +1,4 @@
-"""The closing screen of `tempkb score`: what was scored, what has no score and why, and first figures.
-
-The screens of `tempkb model`: the models of a home, and one of them.
-"""
+"""The screens of `tempkb score` and `tempkb model`: what was scored, and the models of a home."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence

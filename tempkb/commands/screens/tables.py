@@ -1,7 +1,4 @@
-"""The screens of `tempkb tables`: one line for each table and view of a home, or all that is declared of one.
-
-What a release holds, on one screen; the benchmark says what is worth showing.
-"""
+"""The screens of `tempkb tables`, a line for each table or all that is declared of one, and of what a release holds."""
 
 import difflib
 import re

@@ -1,16 +1,17 @@
-"""The screen of `tempkb show`: the revisions of a page around a cut, and why one text won."""
+"""The screens of `tempkb show`: the revisions of a page around a cut, and one entity through all benchmarks."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from tempkb.commands.screens.console import Screen, duration, headed, show
+from tempkb.commands.screens.console import Screen, duration, headed, print_sheet, say, show, write_file
 from tempkb.commands.screens.failure import as_utf8
 from tempkb.core.errors import SettingsError
 from tempkb.core.windows import Window, parse_day
 from tempkb.core.wording import counted
 from tempkb.platform.api import open_store, unbuilt_cut
-from tempkb.store.listings import Listing, in_order
+from tempkb.store.listings import Listing, as_csv, in_order
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
@@ -19,6 +20,7 @@ from tempkb.wiki.revisions.windows import read_windows
 
 _AFTER = 3  # number of revisions shown after the cut
 _TEXT = 600  # number of characters shown of the text
+_ITEMS = 10  # number of items shown of each kind
 _REVISIONS = Listing(in_order("", "revision", "saved", "by", "bytes", "text", "visible", "note"))
 
 
@@ -40,6 +42,30 @@ def print_timeline(title: str, day: str | None) -> None:
         text = _text(store, winner)
         if text:
             out.print(f"--- first {_TEXT} characters of the text ---\n{text[:_TEXT]}")
+
+
+def print_entity(asked: str, csv_file: Path | None) -> None:
+    """Print when an entity was born, the items about it with their sources, and what models make of them.
+
+    Raises:
+        SettingsError: there is no such entity, or there are several.
+    """
+    from tempkb.results.entity import read_entity, read_items
+
+    store = open_store()
+    found = list(read_items(store, read_entity(store, as_utf8(asked))))
+    for listing, rows in found:
+        if not rows:
+            is_built = any(store.lake.partitions(name) for name in listing.needs)
+            say(f"{listing.title}: none is about it" if is_built else f"{listing.title}: nothing of the kind is built")
+            continue
+        sheet = listing.sheet(rows)
+        n = len(sheet.lines)
+        some = f"; here the first {_ITEMS}, --csv writes all" if n > _ITEMS else ""
+        print_sheet(sheet._replace(lines=sheet.lines[:_ITEMS], title=f"{listing.title} ({n:,}{some})"))
+        say(listing.remark)
+    if csv_file:
+        write_file(csv_file, as_csv([{"kind": listing.title, **row} for listing, rows in found for row in rows]))
 
 
 def _window(store: Store, day: str | None) -> Window:

@@ -1,7 +1,4 @@
-"""The screens of `tempkb publish` and `tempkb gc`: what was published or removed, and what is damaged.
-
-The dialogue of `tempkb rm`: what would go, a question, what went.
-"""
+"""The screens of `tempkb publish`, `gc` and `rm`: what was published or removed, what would go, what is damaged."""
 
 import contextlib
 import shlex

@@ -28,8 +28,8 @@ from tempkb.core.wording import counted
 from tempkb.engine import progress
 from tempkb.models.again import command_for, odd_said
 from tempkb.models.known import known_models
-from tempkb.models.linking.checking import faults_of_linkers
 from tempkb.models.linking.known import known_linker, known_linkers
+from tempkb.models.linking.steps import faults_of_linkers
 from tempkb.models.linking.tables import KINDS, LINKERS
 from tempkb.models.tables import MODELS
 from tempkb.platform.api import open_store

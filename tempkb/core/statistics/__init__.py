@@ -25,7 +25,7 @@ from tempkb.core.statistics.estimates import (
     proportion,
 )
 from tempkb.core.statistics.knowledge_dates import KnowledgeDate, knowledge_date
-from tempkb.core.statistics.ranks import Scored, holm, rank_intervals, ranks
+from tempkb.core.statistics.ranks import holm, ranks
 from tempkb.core.statistics.resampling import Resampled, cluster_bootstrap, crossed_bootstrap
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "Estimate",
     "KnowledgeDate",
     "Resampled",
-    "Scored",
     "calibration",
     "change",
     "cluster_bootstrap",
@@ -52,7 +51,6 @@ __all__ = [
     "paired_difference",
     "paired_macro_difference",
     "proportion",
-    "rank_intervals",
     "ranks",
     "two_way",
     "two_way_proportion",

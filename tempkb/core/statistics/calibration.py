@@ -1,7 +1,4 @@
-"""Calibration of a choice between two objects: a calibration error that is not biased upwards, and Brier's score.
-
-The area under a ROC curve whose items come in clusters.
-"""
+"""Calibration of a choice between two objects: an unbiased calibration error, Brier's score, the area under ROC."""
 
 import math
 from dataclasses import dataclass
@@ -33,12 +30,10 @@ N_BINS = 15
 
 @dataclass(frozen=True)
 class Bin:
-    """Items of similar confidence."""
+    """Items of similar confidence, and the share of them that is right, with its interval."""
 
-    n_items: int
-    n_clusters: int
     mean_confidence: float
-    share_right: float
+    right: Estimate
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,7 @@ def calibration(confidences: Values, is_right: Values, clusters: Clusters, n_bin
         mine, n_mine = codes(place[members])
         by_cluster = summed(gap, mine, n_mine)
         error = clustered_error(by_cluster.deviations, 0.0) or 0.0
-        bins.append(Bin(len(gap), n_mine, float(confidence[members].mean()), float(right[members].mean())))
+        bins.append(Bin(float(confidence[members].mean()), as_share(clustered_mean(right[members], mine))))
         squares += len(gap) * (by_cluster.mean**2 - error**2)
         plain += len(gap) * abs(by_cluster.mean)
     squared = squares / len(confidence) if n_clusters >= MIN_CLUSTERS else None

@@ -1,7 +1,4 @@
-"""Differences on the same items, changes between sets of items, and clusters of two kinds.
-
-Weighted sums of means of shares, for which clusters and draws of a training are two random factors.
-"""
+"""Differences on the same items, changes between sets of items, and weighted sums of means over items and trainings."""
 
 import math
 from collections import defaultdict

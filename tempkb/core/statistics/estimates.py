@@ -1,7 +1,4 @@
-"""Means, proportions and entity means, with standard errors and 95 % intervals that know of clusters.
-
-Values and clusters as arrays: checked, coded as whole numbers, and summed.
-"""
+"""Means, proportions and entity means, with standard errors and 95 % intervals that know of clusters."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,9 +1,8 @@
 """What a model is trained from, as it is sent to the process that trains it, and what it reads in each step of that.
 
 Corpora of two cuts differ in size. If each were read from end to end, the model of the smaller one would read every
-fact more often; so a share of tokens belongs to each kind of article, and its sentences are read again and again.
-
-One byte-level vocabulary for all models of a home, with what each family puts around a text.
+fact more often; so a share of tokens belongs to each kind of article, and its sentences are read again and again. One
+byte-level vocabulary serves all models of a home, with what each family puts around a text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from tempkb.benchmarks.chance import draw
-from tempkb.core.model_names import Family
+from tempkb.core.model_words import Family
 from tempkb.demo.models.corpus import Corpus
 from tempkb.demo.models.recipe import VOCABULARY, Recipe
 from tempkb.models.rows import Tokens, token_span

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import own, remove_tree
 from tempkb.core.locks import locked
-from tempkb.core.model_names import Family
+from tempkb.core.model_words import Family
 from tempkb.core.options import Words
 from tempkb.core.wording import counted
 from tempkb.demo.models.corpus import Corpus, read_corpora

@@ -1,7 +1,4 @@
-"""The recipe by which tiny models are trained: sizes, steps, shares of texts. Every number of it is in this module.
-
-Which tiny models a person asks for, which a home has, and what is withheld from them. No torch here.
-"""
+"""The recipe by which tiny models are trained, every number of it, and which ones are asked for. No torch here."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_names import FAMILIES, Family
+from tempkb.core.model_words import FAMILIES, Family
 from tempkb.core.windows import parse_day
 from tempkb.models.known import known_models
 from tempkb.models.tables import READY

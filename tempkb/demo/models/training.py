@@ -3,8 +3,6 @@
 The bytes of the weights depend on the number of threads and on the order of additions, so one thread trains, by
 deterministic algorithms, in an order that follows from the seed alone.
 
-Sentences as exercises of each family: what a model is shown, and which tokens it has to name.
-
 A causal model names tokens after those before them. Masked models and models with sentinels name one hidden name of
 the sentence, or a few of its tokens if there is no name in it.
 """
@@ -21,7 +19,7 @@ import transformers
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
-from tempkb.core.model_names import Family
+from tempkb.core.model_words import Family
 from tempkb.demo.models.lessons import (
     AROUND,
     BEGIN,

@@ -1,7 +1,7 @@
 """Greedy answers: the likeliest token, at most 32 times, until the answer has its end.
 
 - `causal.greedy` continues the left context, without the blanks at its end, which are the answer's. The right context
-  is not read, but tells where the answer ends (`endings.py`). Questions with nothing to their left are not asked.
+  is not read, but tells where the answer ends (`replies.py`). Questions with nothing to their left are not asked.
 - `seq2seq.greedy` of models with sentinels (T5) reads the question with `<extra_id_0>` in its gap. The decoder is given
   `<extra_id_0>` and continues; the answer ends at `<extra_id_1>` or the end token, else it is unclosed.
 - `seq2seq.greedy` of models with a mask (BART) reads the question with one mask in its gap. The decoder is given the

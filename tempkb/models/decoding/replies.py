@@ -1,17 +1,4 @@
-"""How an answer is cut out of a chat model's reply. Pure; the words that it knows are in `replies.toml`.
-
-In this order:
-
-1. Reasoning goes: all to the last mark that closes it, and all from a mark that opens it and is not closed.
-2. Words before an answer go (`Sure!`, `The missing name is`), and the blanks and line ends behind them.
-3. What is left ends as any continuation does (`endings.py`): with its first line, its first sentence, or where the
-   question goes on behind its gap.
-4. Quotes and Markdown's emphasis around the whole go (`"Paris"`, `**Paris.**`), and the period of the sentence.
-
-A reply that begins with a refusal is `refused`; one of which only reasoning was said is `reasoning`; one that is over
-before its answer has an end, by the number of its tokens, is `cut_off`; without a letter or digit it is `empty`.
-
-Where an answer ends in what a model goes on to say.
+"""Where an answer ends in what a model says, and how it is cut out of a chat model's reply. Pure.
 
 A text that continues a question ends at the first of these places:
 
@@ -34,7 +21,15 @@ The mark that ends a sentence is not the answer's, unless something closes behin
 abbreviation: letters with periods between them, a single letter, `Jr.`, `Sr.`, `Inc.`, `Ltd.`, `Co.`, `Corp.`,
 `Bros.`, and titles. Whether the text goes on decides, so one more word may be needed than the answer has.
 
-What a model said about one question.
+Of a chat model's reply (`replies.toml` has the words that are known), in this order:
+
+1. Reasoning goes: all to the last mark that closes it, and all from a mark that opens it and is not closed.
+2. Words before an answer go (`Sure!`, `The missing name is`), and the blanks and line ends behind them.
+3. What is left ends as any continuation does.
+4. Quotes and Markdown's emphasis around the whole go (`"Paris"`, `**Paris.**`), and the period of the sentence.
+
+A reply that begins with a refusal is `refused`; one of which only reasoning was said is `reasoning`; one that is over
+before its answer has an end, by the number of its tokens, is `cut_off`; without a letter or digit it is `empty`.
 """
 
 import math

@@ -2,11 +2,7 @@
 
 Texts of a batch have equally many tokens to begin with, so that nothing is padded but the sources of encoders, which
 are hidden where they are; a text that has its end leaves the batch. Keys and values are kept, if the architecture
-does.
-
-The best of many numbers, with an order of equal ones that does not depend on how they are found.
-
-Tokens and texts of decoders: the place of a gap, what ends texts, and what tokens say.
+does. Equal numbers have an order that does not depend on how the best of them are found.
 """
 
 import inspect

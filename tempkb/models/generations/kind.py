@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tempkb.benchmarks.prompting import Prompting, Way
-from tempkb.core.model_names import Dtype, Family
+from tempkb.core.model_words import Dtype, Family
 from tempkb.core.prompts import QUESTION_ID, Question
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.scorers import WAYS, decoder_name, require_way

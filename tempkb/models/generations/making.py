@@ -1,7 +1,4 @@
-"""Makes what language models say, one model a run. No Dagster here.
-
-What a run shows of what a model said: answers of each of a few releases, beside their questions.
-"""
+"""Makes what language models say, one model a run, and shows first answers to questions of a few releases."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,9 +1,7 @@
-"""What an answer is worth, measured against names that are right. Pure.
+"""What an answer is worth, measured against names that are right, and whom it names where objects changed. Pure.
 
 Each measure compares one answer with one name; where several names are right, `best` takes the largest value over all
 of them, as the evaluation of SQuAD does over its answers.
-
-Whom an answer names where one object took the place of another.
 """
 
 import re

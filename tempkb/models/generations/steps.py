@@ -1,14 +1,10 @@
-"""The step of generations, which grow as scores do; see `tempkb/models/scores/steps.py`.
-
-What the table of generations promises.
-"""
+"""The step of generations, which grow as scores do (`tempkb/models/scores/steps.py`), and what their table promises."""
 
 from tempkb.engine.steps import Standing
 from tempkb.engine.tasks import Task, said_in
 from tempkb.models.generations.kind import SAID
 from tempkb.models.generations.tables import GENERATIONS
-from tempkb.models.scores.checking import every_answer, of_the_models_files
-from tempkb.models.scores.steps import HOW, SOURCES
+from tempkb.models.scores.steps import HOW, SOURCES, every_answer, of_the_models_files
 
 PROMISES = (
     every_answer(

@@ -1,7 +1,4 @@
-"""The table of generations: what a model says in the gap of a question, once for all releases that ask it.
-
-Declares the room of generations.
-"""
+"""The table of generations: what a model says in the gap of a question, once for all releases that ask it."""
 
 from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules

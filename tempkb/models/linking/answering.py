@@ -1,10 +1,12 @@
-"""Links the mentions of any text to the entities of a day, among all candidates of a cut that is built.
+"""Links the mentions that people mark in any text to the entities of a day, among all candidates of a cut.
 
-Of a text no more is held than is near some thousand mentions, which are encoded together, as those of a release are.
+Mentions stand between double brackets, and a text is read a part at a time. Of a text no more is held than is near some
+thousand mentions, which are encoded together, as those of a release are.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import islice, repeat
 from pathlib import Path
@@ -20,22 +22,129 @@ from tempkb.core.options import ODD, read_as
 from tempkb.core.windows import window_ending, window_of_key
 from tempkb.core.wording import counted
 from tempkb.engine.steps import Look
+from tempkb.models.devices import on_threads, threads_for
 from tempkb.models.linking.baselines import index_of, priors_at, rank_by_links
 from tempkb.models.linking.candidates import Candidates, of_cut, page_ids_among
 from tempkb.models.linking.inputs import MentionText
 from tempkb.models.linking.known import known_linker, known_linkers, linked_releases
-from tempkb.models.linking.marked import marked_mentions
 from tempkb.models.linking.nil import Nil
 from tempkb.models.linking.requests import AS_OF, LinkRequest
 from tempkb.models.linking.searching import top
 from tempkb.models.linking.steps import STEPS
 from tempkb.models.linking.tables import BASELINES, LINKERS, NIL_THRESHOLDS
-from tempkb.models.linking.vectors import dtype_of, encode_missing, encoder_of, on_threads, vectors_of
+from tempkb.models.linking.vectors import dtype_of, encode_missing, encoder_of, vectors_of
 from tempkb.store.memory import asking, declared_rows
 from tempkb.store.quoting import parquet
 from tempkb.store.said import note_asked
 from tempkb.store.store import Store
 from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
+
+_LONGEST = 1 << 16
+"""Characters of a mention, so that brackets which nobody closes do not keep the rest of a text in memory."""
+_EXAMPLE = 'such as: tempkb link "They sang of [[the old port]]." --as-of 2022-01-01'
+
+
+def marked_mentions(parts: Iterable[str], n_around: int) -> Iterator[MentionText]:
+    """Yield the mentions of a text, each with what precedes and follows it; other marks are read as plain text.
+
+    Args:
+        parts: the text in its order, in parts of any size, of which only those near a mention are kept.
+        n_around: characters on either side of a mention.
+
+    Raises:
+        SettingsError: the text has no mention, or brackets that do not belong together.
+
+    >>> list(marked_mentions(["At dawn [[the ", "port]] wakes."], 6))
+    [MentionText(left=' dawn ', mention='the port', right=' wakes')]
+    """
+    near, n_found = _Near(n_around), 0
+    for plain, spans in _unmarked(parts):
+        near.add(plain, spans)
+        for mention in near.complete():
+            n_found += 1
+            yield mention
+    for mention in near.all():
+        n_found += 1
+        yield mention
+    if not n_found:
+        raise SettingsError(f"link: found no mention; expected at least one in double brackets, {_EXAMPLE}")
+
+
+@dataclass
+class _Near:
+    """The text near the mentions that wait for what follows them.
+
+    Attributes:
+        plain: the text without marks, from what precedes the first mention that waits.
+        spans: where the mentions are in it.
+        n_lines: lines that end before it.
+    """
+
+    n_around: int
+    plain: str = ""
+    spans: deque[tuple[int, int]] = field(default_factory=deque)
+    n_lines: int = 0
+
+    def add(self, plain: str, spans: Iterable[tuple[int, int]]) -> None:
+        begin = len(self.plain)
+        self.plain += plain
+        # Brackets may meet where a mark was taken out.
+        for brackets in ("[[", "]]"):
+            if (at := self.plain.find(brackets, max(0, begin - 1))) >= 0:
+                raise SettingsError(
+                    f"link: found double brackets that do not belong together in line {self._line(at)}; expected each "
+                    f"mention in brackets of its own, {_EXAMPLE}"
+                )
+        for start, end in spans:
+            if not plain[start:end].strip():
+                raise SettingsError(
+                    f"link: found no mention in the double brackets in line {self._line(begin + start)}; expected "
+                    f"some words, {_EXAMPLE}"
+                )
+            self.spans.append((begin + start, begin + end))
+
+    def complete(self) -> Iterator[MentionText]:
+        """Yield the mentions behind which there is enough of the text, and let go of what no other one needs."""
+        while self.spans and len(self.plain) - self.spans[0][1] >= self.n_around:
+            yield self._first()
+        gone = max(0, (self.spans[0][0] if self.spans else len(self.plain)) - self.n_around)
+        self.n_lines += self.plain.count("\n", 0, gone)
+        self.plain = self.plain[gone:]
+        self.spans = deque((start - gone, end - gone) for start, end in self.spans)
+
+    def all(self) -> Iterator[MentionText]:
+        """Yield the others at the end of the text."""
+        while self.spans:
+            yield self._first()
+
+    def _first(self) -> MentionText:
+        start, end = self.spans.popleft()
+        left = self.plain[max(0, start - self.n_around) : start]
+        return MentionText(left, self.plain[start:end], self.plain[end : end + self.n_around])
+
+    def _line(self, at: int) -> int:
+        return self.n_lines + self.plain.count("\n", 0, at) + 1
+
+
+def _unmarked(parts: Iterable[str]) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Parts of a text without the marks of mentions, and where mentions are in each."""
+    rest = ""
+    for part in parts:
+        rest += part
+        pieces, spans, at, length = list[str](), list[tuple[int, int]](), 0, 0
+        while (start := rest.find("[[", at)) >= 0 and (end := rest.find("]]", start + 3)) >= 0:
+            pieces += (rest[at:start], rest[start + 2 : end])
+            length += end - at - 2
+            spans.append((length - (end - start - 2), length))
+            at = end + 2
+        # What may be the beginning of a mention waits for the next part.
+        wait = start if start >= 0 else len(rest) - rest.endswith("[", at)
+        if len(rest) - wait > _LONGEST:
+            wait = len(rest)
+        yield "".join([*pieces, rest[at:wait]]), spans
+        rest = rest[wait:]
+    yield rest, []
+
 
 Log = Callable[[str], None]
 Row = dict[str, Any]
@@ -169,7 +278,7 @@ def _search(store: Store, row: Row, cut: date, folder: Path, log: Log) -> tuple[
         encoder = encoder_of(row, request_for(store, row))
 
         def encoded(some: Sequence[MentionText], k: int) -> list[Best]:
-            with on_threads(row["n_parameters"], encoder.device.type):
+            with on_threads(threads_for(row["n_parameters"])):
                 queries = encoder.mentions(some)
             return list(zip(*top(queries, vectors, own, k, log), strict=True))
 

@@ -1,11 +1,9 @@
-"""BM25 as a linker: the words of a mention and of its sentence are looked for in titles and descriptions.
+"""Linkers that learn nothing, BM25 and the mention prior, and words of a text in any language.
 
-Scores are those of `bm25s` in Lucene's variant, with its defaults, computed in float64. What has no word in common
-with a query is no candidate, nor is the page with the mention, whose words a query has.
-
-The mention prior as a linker: the entity to which most links with a surface lead at the candidates' cut.
-
-Words of a text in any language, for BM25 and for comparing descriptions.
+BM25 looks for the words of a mention and of its sentence in titles and descriptions. Scores are those of `bm25s` in
+Lucene's variant, with its defaults, computed in float64. What has no word in common with a query is no candidate, nor
+is the page with the mention, whose words a query has. The mention prior is the entity to which most links with a
+surface lead at the candidates' cut.
 """
 
 import unicodedata

@@ -1,8 +1,6 @@
-"""The linkers that a home knows, read from the lake without Arrow, which commands that only read do without.
+"""The linkers that a home knows, the benchmarks that they link, and the packages that they need, read without Arrow.
 
-The benchmarks whose mentions linkers link. Each brings its tables, and no other module of linking knows its name.
-
-The packages of the extra `linking`, which not everybody needs.
+Each benchmark brings its tables, and no other module of linking knows its name.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Makes linkers, vectors of entities, and where linkers rank the entities of mentions; one linker a run.
 
-What a run shows of a linker: the curves of its training, and mentions with their first candidates.
+What a run shows: the curves of a training, and mentions with their first candidates.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from tempkb.benchmarks.register import release_version
 from tempkb.engine.tasks import Done, Order, Picture, Rows, Shown
-from tempkb.models.linking.checking import ASKED
 from tempkb.models.linking.known import linkable_of
 from tempkb.models.linking.linkers import add_linker, train_linker
 from tempkb.models.linking.requests import AddRequest, LinkRequest, linker_request
 from tempkb.models.linking.scoring import Linked, link_mentions
-from tempkb.models.linking.steps import vectors_of_linker
+from tempkb.models.linking.steps import ASKED, vectors_of_linker
 from tempkb.models.linking.tables import BASELINES, LINKERS, LINKING_SCORES, NIL_THRESHOLDS, parts_of
 from tempkb.models.training.making import curves
 from tempkb.store.memory import asking

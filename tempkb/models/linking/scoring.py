@@ -21,6 +21,7 @@ from tempkb.core.errors import ContractError, SettingsError
 from tempkb.core.files import read_parquet
 from tempkb.core.wording import counted
 from tempkb.engine.steps import Look, bring
+from tempkb.models.devices import on_threads, threads_for
 from tempkb.models.linking.baselines import index_of, mean_similarity, priors_at, rank_by_links, words_of
 from tempkb.models.linking.candidates import Candidates, described, of_release
 from tempkb.models.linking.known import linked_releases, require_linker
@@ -37,11 +38,9 @@ from tempkb.models.linking.steps import (
 )
 from tempkb.models.linking.tables import BASELINES, LINKING_SCORES, N_TOP, scores_partition
 from tempkb.models.linking.vectors import (
-    device_of,
     encode_missing,
     encoder_of,
     made_with,
-    on_threads,
     vectors_of,
     version_of,
 )
@@ -349,7 +348,7 @@ class _Run:
 
         key = (task.release, task.cut)
         if key not in self._queries:
-            with on_threads(self._row["n_parameters"], device_of(self._request)):
+            with on_threads(threads_for(self._row["n_parameters"])):
                 texts = [MentionText(*one) for one in _contexts(mentions)]
                 self._queries[key] = encoder_of(self._row, self._request).mentions(texts)
         return self._queries[key]

@@ -1,7 +1,4 @@
-"""The tables of linking: linkers, vectors of entities, where linkers rank the entities of mentions, and thresholds.
-
-Declares the room of linking.
-"""
+"""The tables of linking: linkers, vectors of entities, where linkers rank the entities of mentions, and thresholds."""
 
 from collections.abc import Iterable
 from functools import partial

@@ -9,7 +9,6 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -27,7 +26,7 @@ from tempkb.core.wording import counted
 from tempkb.engine.choose import map_items
 from tempkb.engine.items import Report
 from tempkb.engine.progress import Meter
-from tempkb.models.devices import usable_device
+from tempkb.models.devices import on_threads, usable_device
 from tempkb.models.linking.candidates import (
     Candidates,
     Digests,
@@ -189,23 +188,6 @@ def dtype_of(store: Store, linker: str) -> Precision:
     made_in = (version.settings.get("dtype") for version in vectors_of_linker(store.lake, linker))
     found: Precision = next(made_in, LinkRequest.dtype)  # type: ignore[arg-type]
     return found
-
-
-@contextmanager
-def on_threads(n_parameters: int | None, device: str) -> Iterator[None]:
-    """Compute with one thread inside the block if a model is so small that threads would wait for one another."""
-    import torch
-
-    before = torch.get_num_threads()
-    if device == "cpu" and (n_parameters or 0) < _SMALL:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-_SMALL = 10_000_000  # parameters
 
 
 def device_of(request: LinkRequest) -> str:
@@ -399,7 +381,7 @@ def encode_piece(piece: Piece, folder: Path, report: Report) -> int:
     with open_parquet(piece.folder / _PLAN) as plan:
         texts = plan.read_row_group(piece.number)
     titles, descriptions = texts["title"].to_pylist(), texts["description"].to_pylist()
-    with on_threads(0, piece.device):  # whatever the size of the model: processes share the cores
+    with on_threads(1):  # whatever the size of the model: processes share the cores
         encoder = _loaded(json.dumps(dict(piece.row), default=str), piece.device, piece.dtype, piece.batch_tokens)
         vectors = encoder.entities(list(map(EntityText, titles, descriptions)), report)
     odd = np.flatnonzero(~(np.abs(vectors) <= _LARGEST).all(axis=1))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tempkb.benchmarks.prompting import Prompting, Way
-from tempkb.core.model_names import Dtype, Family
+from tempkb.core.model_words import Dtype, Family
 from tempkb.core.options import Words
 from tempkb.core.prompts import Prompt
 from tempkb.models.families import TRAITS

@@ -1,6 +1,6 @@
 """Makes answers of language models to the prompts of releases, one model a run. No Dagster here.
 
-What a run shows of the scores of a model: a sample of prompts, and a picture by window and role.
+What a run shows: a sample of prompts with their scores, and a picture by window and role.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,10 +10,10 @@ import pyarrow as pa
 from tempkb.benchmarks.card import plot_means
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.tasks import Done, Order, Picture, Rows, Shown
-from tempkb.models.scores.checking import ASKED
 from tempkb.models.scores.kinds import SCORES, Kind
 from tempkb.models.scores.running import Answered, ask_model
 from tempkb.models.scores.selecting import Source
+from tempkb.models.scores.steps import ASKED
 from tempkb.models.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tempkb.core.model_names import Dtype
+from tempkb.core.model_words import Dtype
 from tempkb.core.options import Count, InOrder, Request, Words, option
 from tempkb.core.windows import Days
 

@@ -1,14 +1,10 @@
 """Asks a model about the prompts of releases: what it has not answered yet, and keeps every answer for good.
 
-Finished shards are kept beside the lake at once, and added to the table every ten minutes and at the end, with what
-has then all its answers. A run that was killed is continued by the next one; the lock of their folder lets one
-process at a time ask a model for answers of one kind.
-
-Shards: the prompts that a run has still to score, in a fixed order and in pieces that are finished one by one.
-
-A shard is a unit of what a run that was killed leaves behind. What is in finished shards counts as answered, and the
-next run cuts the rest into the same pieces, so that each prompt is computed in the same company, and the scores have
-the same bytes.
+The prompts that are left are in a fixed order, in shards that are finished one by one. Finished shards are kept beside
+the lake at once, and added to the table every ten minutes and at the end, with what has then all its answers. A run
+that was killed is continued by the next one, which cuts the rest into the same pieces, so that each prompt is computed
+in the same company, and the scores have the same bytes. The lock of their folder lets one process at a time ask a
+model for answers of one kind.
 """
 
 import hashlib
@@ -16,7 +12,6 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,7 +26,7 @@ from tempkb.core.windows import Window
 from tempkb.engine.progress import Meter
 from tempkb.engine.steps import Log
 from tempkb.models.dating import dating_of
-from tempkb.models.devices import usable_device
+from tempkb.models.devices import on_threads, threads_for, usable_device
 from tempkb.models.known import known_model
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
@@ -141,7 +136,6 @@ def _sized(batches: Iterator[pa.RecordBatch], size: int, texts: pa.Schema) -> It
 
 
 _ADDED_EVERY = 600.0  # seconds
-_SMALL = 10_000_000  # parameters, below which threads wait for one another longer than they compute
 
 
 @dataclass(frozen=True)
@@ -289,7 +283,7 @@ class _Run:
         stream = asker.stream if dating is None else partial(dating.stream, answers=asker.stream, take=self._take)
         done, added_at = 0, time.monotonic()
         said = f"{self.kind.doing} with {self.row['model']} ({name})"
-        with self._on_threads(), Meter(said, n, self.log, unit="prompts") as meter:
+        with on_threads(self._threads), Meter(said, n, self.log, unit="prompts") as meter:
             for ids, asked in shards.planned():
                 answers = []
                 for answer in stream(asked):
@@ -300,17 +294,6 @@ class _Run:
                 if time.monotonic() - added_at > _ADDED_EVERY:
                     self._add(shards, partition, one)
                     added_at = time.monotonic()
-
-    @contextmanager
-    def _on_threads(self) -> Iterator[None]:
-        import torch
-
-        before = torch.get_num_threads()
-        torch.set_num_threads(self._threads or before)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
 
     def _add(self, shards: Shards, partition: str, one: Wanted | None) -> None:
         """Add finished shards to the table; without what was wanted, those of an earlier run that asked otherwise.
@@ -366,7 +349,7 @@ class _Run:
     @property
     def _threads(self) -> int | None:
         """Threads of a CPU; None for as many as torch takes."""
-        return self.request.threads or (1 if self.row["n_parameters"] < _SMALL else None)
+        return self.request.threads or threads_for(self.row["n_parameters"])
 
     def _provenance(self, one: Wanted, fillers: Sequence[str]) -> Provenance:
         import torch

@@ -12,7 +12,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.register import is_built, release_versions, releases_of, require_whole
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_names import Family
+from tempkb.core.model_words import Family
 from tempkb.models.dating import dating_of
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
@@ -31,6 +31,7 @@ class Source:
     Attributes:
         variants: forms of prompts that are chosen.
         conditions: SQL that chooses among these, each of them; none for all.
+        further: queries that make further variants of these prompts, by the name of their table.
     """
 
     benchmark: str
@@ -38,6 +39,7 @@ class Source:
     versions: tuple[Version, ...]
     variants: tuple[str, ...]
     conditions: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -48,13 +50,19 @@ class Source:
     def query(self) -> str:
         """SQL that returns the rows; verifies the checksums of their files."""
         paths = [path for version in self.versions for path in version.paths()]
+        rows = parquet(paths)
+        if self.further:
+            table = self.versions[0].table
+            every = " UNION ALL BY NAME ".join(f"FROM ({query})" for query in (f"FROM {table}", *self.further))
+            rows = f"(WITH {table} AS (FROM {rows}) {every})"
         chosen = f"variant IN ({literals(self.variants)})"
-        return f"FROM {parquet(paths)} WHERE {' AND '.join((chosen, *self.conditions))}"
+        return f"FROM {rows} WHERE {' AND '.join((chosen, *self.conditions))}"
 
     @property
     def fillers(self) -> list[str]:
         """What a version lists in `filled_by` that has answers to all this: release, variant, and prompts' versions."""
-        versions = hashlib.sha256(json.dumps(self.inputs, sort_keys=True).encode()).hexdigest()[:16]
+        made_of = json.dumps(self.inputs, sort_keys=True) + "".join(self.further)
+        versions = hashlib.sha256(made_of.encode()).hexdigest()[:16]
         return [" ".join((self.release, variant, versions, *self.conditions)) for variant in self.variants]
 
 
@@ -164,7 +172,9 @@ def wanted(
             versions = _versions(store, prompting, release, log)
             for way in kind.ways(own, family, request.template, request.variants) if versions else ():
                 if variants := tuple(name for name in way.variants if name in prompting.variants):
-                    source = Source(benchmark.name, release, versions, variants, _conditions(way, request))
+                    views = dict.fromkeys(prompting.further[one] for one in variants if one in prompting.further)
+                    further = tuple(view.query for view in views)
+                    source = Source(benchmark.name, release, versions, variants, _conditions(way, request), further)
                     by_template.setdefault(way.template, []).append(source)
     return [Wanted(kind, template, tuple(sources), request.limit) for template, sources in by_template.items()]
 

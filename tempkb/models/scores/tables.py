@@ -1,7 +1,4 @@
-"""The table of scores: what a model gives for a prompt, once for all releases that have it.
-
-Declares the room of scores.
-"""
+"""The table of scores: what a model gives for a prompt, once for all releases that have it."""
 
 from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules

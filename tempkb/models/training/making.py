@@ -15,8 +15,7 @@ from typing import Any
 from tempkb.benchmarks.card import plot_means
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import own, remove_tree
-from tempkb.core.model_names import Family
-from tempkb.core.model_words import ModelRequest
+from tempkb.core.model_words import Family, ModelRequest
 from tempkb.core.wording import counted, sized
 from tempkb.engine.steps import Log
 from tempkb.engine.tasks import Done, Order, Picture

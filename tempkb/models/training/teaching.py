@@ -1,4 +1,4 @@
-"""Starts the processes that train, one for each GPU, or one that computes on the CPU; and follows them.
+"""Starts the processes that train, one for each GPU, or one that computes on the CPU; follows them; writes the card.
 
 They are processes of their own so that numbers of threads, caches and telemetry are decided before anything is
 imported, and so that their memory is free again at the end. They end when this one does. Nothing is written outside

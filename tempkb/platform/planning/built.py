@@ -1,7 +1,4 @@
-"""What is built of windows, and which dumps are registered, by what lies in the lake.
-
-Why dumps are not taken though windows are missing, in words.
-"""
+"""Which windows are built, which dumps are registered, and why dumps are not taken though windows are missing."""
 
 import math
 from collections.abc import Container, Sequence

@@ -1,9 +1,7 @@
-"""Which dumps are worth having: those by which missing windows could be built, and Wikidata's newest.
+"""Which dumps are worth having, those by which missing windows could be built and Wikidata's newest, and fetching them.
 
 Asked by the command line, by the sensors and by `tempkb plan`, so that all of them mean the same. Knows nothing of
 Dagster.
-
-What `tempkb fetch` does: bring the dumps that are worth having and are not here. Knows nothing of Dagster.
 """
 
 from collections import defaultdict

@@ -1,7 +1,4 @@
-"""What a person's request means: which tables and windows, read from which dumps. Knows nothing of Dagster.
-
-The dumps that a person names with `--dump`, and the dumps of Wikidata that lie here. Nothing is written here.
-"""
+"""What a person's request means: which tables and windows, read from which dumps. Writes nothing; no Dagster here."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -37,7 +37,7 @@ class Lack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         query: SQL that gives a row if it is there; cheap, over base tables.
-        needs: tables that it reads.
+        needs: tables and views that it reads.
         say: what it is, with the command that makes it.
     """
 
@@ -56,7 +56,7 @@ class Drawing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         log: whether the axis of y is logarithmic.
     """
 
-    kind: Literal["lines", "bars", "violin", "density"]
+    kind: Literal["lines", "bars", "violin"]
     x: str
     y: str = "value"
     series: tuple[str, ...] = ()
@@ -183,12 +183,12 @@ def lacking(store: Store, paper: Paper, item: Item) -> list[str]:
 
 
 def _is_there(store: Store, lack: Lack) -> bool:
-    return all(store.lake.keys(name) for name in lack.needs) and bool(store.ask(lack.query, *lack.needs))
+    return not unbuilt(store, lack) and bool(store.ask(lack.query, *lack.needs))
 
 
-def unbuilt(store: Store, item: Item) -> list[str]:
-    """Return the tables of an item of which nothing is built."""
-    return [name for name in dict.fromkeys(_below(store, item.needs)) if not store.lake.keys(name)]
+def unbuilt(store: Store, made: Item | Lack) -> list[str]:
+    """Return the tables of an item, or of what it may lack, of which nothing is built."""
+    return [name for name in dict.fromkeys(_below(store, made.needs)) if not store.lake.keys(name)]
 
 
 def _below(store: Store, names: Sequence[str]) -> Iterator[str]:
@@ -231,13 +231,14 @@ _FORMS: Mapping[str, Callable[..., str]] = {
     "number": partial(rounded, digits=2),
     "percent": partial(percent, digits=1),
     "count": lambda value, sign="": f"{value:{sign},.0f}",
-    "text": str,
 }
 
 
-def _cell(item: Item, row: Row) -> Marked:
+def _cell(item: Item, row: Row) -> object:
     if row["value"] is None:
-        return Marked("")
+        return "" if item.form == "text" else Marked("")
+    if item.form == "text":
+        return str(row["value"])
     text = _FORMS[item.form](row["value"])
     if item.delta and row[item.delta] is not None:
         text += f" ({_FORMS[item.form](row[item.delta], sign='+')})"

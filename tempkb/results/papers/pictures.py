@@ -1,4 +1,4 @@
-"""Draws the rows of an item: lines, bars, violins or densities, with a panel for each release and value of others."""
+"""Draws the rows of an item: lines, bars or violins, with a panel for each release and value of others."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from tempkb.core.pictures import figure, label_dates
 from tempkb.results.papers.items import Drawing, Row
 
 _HEIGHT = 3.4  # inches of a panel
+_ONE_COLUMN = 3  # panels, at most
 _MOST_SERIES = 12  # of a legend beside which a picture still has room
 
 
@@ -27,9 +28,13 @@ def drawn(drawing: Drawing, rows: Sequence[Row], title: str) -> Iterator[Any]:
         if row.get(drawing.y) is not None and math.isfinite(row[drawing.y]):
             own = panels.setdefault(_named(row, apart), {})
             own.setdefault(_named(row, drawing.series), []).append(row)
-    n = max(1, len(panels))
-    with figure(1, n, width=9, height=0.5 + _HEIGHT * n) as (canvas, axes):
-        for axis, (name, series) in zip([axes] if n == 1 else axes, panels.items(), strict=False):
+    n_columns = 1 if len(panels) <= _ONE_COLUMN else 2
+    n_rows = max(1, -(-len(panels) // n_columns))
+    with figure(n_columns, n_rows, width=9 + 5 * (n_columns - 1), height=0.5 + _HEIGHT * n_rows) as (canvas, axes):
+        grid = list(np.array(axes).flat)
+        for axis in grid[len(panels) :]:
+            axis.set_visible(False)
+        for axis, (name, series) in zip(grid, panels.items(), strict=False):
             _DRAW[drawing.kind](axis, drawing, series)
             axis.set_title(name, fontsize=8)
             axis.set_xlabel(drawing.x.replace("_", " "), fontsize=8)
@@ -92,26 +97,16 @@ def _violins(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -
         label: str | None = name
         for value, place in places.items():
             cells = [row[drawing.y] for row in rows if row[drawing.x] == value]
+            if not cells:
+                continue
             x = place + (at + 0.5) * width - 0.4
             if len(set(cells)) > 1:
                 for body in axis.violinplot(cells, [x], widths=0.9 * width, showextrema=False)["bodies"]:
                     body.set(facecolor=f"C{at % 10}", alpha=0.3)
             axis.plot([x] * len(cells), cells, ".", color=f"C{at % 10}", markersize=3, label=label)
-            if cells:
-                axis.plot(x, np.mean(cells), "_", color=f"C{at % 10}", markersize=10)
-                label = None
+            axis.plot(x, np.mean(cells), "_", color=f"C{at % 10}", markersize=10)
+            label = None
     label_dates(axis, list(map(str, places)))
 
 
-def _densities(axis: Any, drawing: Drawing, series: Mapping[str, Sequence[Row]]) -> None:
-    """For each series the share of its values in equal steps of x, on a logarithmic axis: x has the values."""
-    values = np.array([row[drawing.x] for rows in series.values() for row in rows], dtype=float)
-    steps = np.geomspace(max(values.min(), 1e-9), max(values.max(), 1e-9) * 1.0001, 41)
-    for name, rows in series.items():
-        weights = [row[drawing.y] for row in rows]
-        shares, _ = np.histogram([row[drawing.x] for row in rows], steps, weights=np.array(weights) / sum(weights))
-        axis.stairs(shares, steps, label=name)
-    axis.set_xscale("log")
-
-
-_DRAW = {"lines": _lines, "bars": _bars, "violin": _violins, "density": _densities}
+_DRAW = {"lines": _lines, "bars": _bars, "violin": _violins}

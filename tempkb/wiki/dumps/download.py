@@ -1,14 +1,10 @@
-"""Fetching a dump from a mirror into the home, whole and verified.
+"""Fetching a dump from the home's mirror, whole and verified, in as many requests as needed.
 
     <root>/_arriving/<place>.part     the part of a file that has been downloaded; a later try resumes there
     <root>/<place>                    the whole file, once its checksum is right
 
 The publisher's lists are put in place before the files and the end marker after them, so that the catalogue can tell
 a dump that is still being fetched from a complete one.
-
-Downloads one file from a web server in as many requests as needed, resuming where it stopped, and hashes it.
-
-The home's mirror, and fetching a dump from it.
 """
 
 import json

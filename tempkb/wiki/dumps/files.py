@@ -1,12 +1,8 @@
 """Dump files as streams of plain bytes, whatever their compression, with bounded memory.
 
 Each reader yields pieces of at most about a megabyte, knows how far into the compressed file it is, and distinguishes
-a truncated file from a whole one.
-
-Reading the single file inside a `.7z` dump as a stream.
-
-A 7-Zip program (7zz, 7z, 7za) reads where there is one, because py7zr, which is always installed and reads elsewhere,
-takes twice the processor time.
+a truncated file from a whole one. Of `.7z` files a program (7zz, 7z, 7za) reads the one file inside, where there is
+such a program: py7zr, which is always installed and reads elsewhere, takes twice the processor time.
 """
 
 import bz2

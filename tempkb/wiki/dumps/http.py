@@ -1,11 +1,8 @@
 """A web server as a mirror: few requests, patient retries, and every answer checked.
 
 Wikimedia asks for few connections and for a User-Agent that says whom to write to (https://dumps.wikimedia.org/,
-"Rate limiting"); requests without one are blocked.
-
-Connections to web servers with a limit of time for all headers of an answer together.
-
-The timeout of requests is one of each single read: a server that sends a byte now and then would hold us for ever.
+"Rate limiting"); requests without one are blocked. All headers of an answer together have a limit of time: the timeout
+of requests is one of each single read, and a server that sends a byte now and then would hold us for ever.
 """
 
 import email.utils

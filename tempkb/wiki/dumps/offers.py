@@ -1,15 +1,11 @@
-"""What a mirror offers according to the publisher's own lists: dumps, their files, and whether they are complete.
+"""What a folder or web server offers by the publisher's own lists: dumps, their files, and whether they are complete.
 
     <wiki>/<YYYYMMDD>/dumpstatus.json                                   jobs, their files, sizes, sha1
     other/mediawiki_content_history/<wiki>/<YYYY-MM-DD>/xml/bzip2/      SHA256SUMS, and _SUCCESS once it is complete
     wikidatawiki/entities/<YYYYMMDD>/wikidata-<YYYYMMDD>-sha1sums.txt   names and checksums
 
 A folder without such a list was put together by hand. It is used as it is, but nothing shows whether it is complete
-(`is_listed` is false).
-
-Where dumps are published: a folder or a web server, behind one interface.
-
-A place is a path below the mirror's root, with slashes: `simplewiki/20260401`.
+(`is_listed` is false). A place is a path below the mirror's root, with slashes: `simplewiki/20260401`.
 """
 
 import difflib

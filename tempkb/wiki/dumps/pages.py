@@ -1,10 +1,7 @@
-"""The table `pages`: pages as of the dump's day, from its SQL tables or from page headers and the available tables.
+"""The rows of `pages`, `namespaces` and `dump_files`, each written once for a dump, and texts of many pages in memory.
 
-The table `namespaces`: written once per dump, read by everything that normalises titles.
-
-The rows of `dump_files` for a dump that was just found, before a pass has read its files.
-
-Texts of many pages in memory, such as the targets of all redirects: some thirty bytes a page beside the text.
+Pages are those of the dump's day, from its SQL tables or from page headers and the available tables. All that
+normalises titles reads the namespaces.
 """
 
 import contextlib

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from tempkb.core.errors import SourceError
-from tempkb.core.files import own, read_summed, write_summed
+from tempkb.core.files import own, read_summed, sum_of, write_summed
 
 _PIECE = 1 << 20
 ARRIVING = "_arriving"
@@ -53,9 +53,9 @@ def known_sums(path: Path, notes: Path | None, kinds: Collection[str] = ()) -> d
     if noted and {"sha256", *kinds} <= noted.keys():
         return noted
     hashes = Hashes(kinds)
-    for piece in pieces_of(path):
+    for piece in pieces_of(path) if kinds else ():
         hashes.take(piece)
-    sums = noted | hashes.hexdigests()
+    sums = noted | (hashes.hexdigests() if kinds else {"sha256": sum_of(path)})
     if notes is not None:
         note_sums(path, notes, sums)
     return sums

@@ -1,7 +1,4 @@
-"""Tables of the dumps: their files, and the pages and namespaces of their day.
-
-The room of dumps: the files that Wikimedia publishes.
-"""
+"""Tables of the dumps that Wikimedia publishes: their files, and the pages and namespaces of their day."""
 
 from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules

@@ -1,7 +1,4 @@
-"""Compares the dumps of a home with the publisher's checksums, tempkb's own notes, and `dump_files`.
-
-Removing dumps from a home: which ones may be removed, and deleting their files.
-"""
+"""Compares the dumps of a home with checksums, the publisher's and tempkb's own, and removes dumps from it."""
 
 import shlex
 import uuid

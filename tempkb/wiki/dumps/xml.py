@@ -1,10 +1,8 @@
-"""Reads pages and revisions from a MediaWiki export, as a stream over bytes.
+"""Reads pages, revisions and the header of a MediaWiki export, as a stream over bytes.
 
 MediaWiki escapes every `<` inside a value, so a search for tags in the bytes is exact, and several times faster than
 an XML parser. The few revisions without the usual form go through a real parser, one by one. Schemas 0.3 to 0.11 and
 the content exports of 2025 and later are read. Choosing among revisions is not done here, but in `revisions/`.
-
-Reads the header of an export, which describes its wiki: name, language, namespaces, case of first letters.
 """
 
 import re

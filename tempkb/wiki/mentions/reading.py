@@ -1,9 +1,8 @@
-"""The work of one worker: reads wikitexts, and writes readable texts and links to files.
-
-Makes readable texts and links from wikitexts, once for each revision, whichever windows it won.
+"""Makes readable texts and links from wikitexts, once for each revision, whichever windows it won.
 
 Later windows find more winners in a quarter, so only the new revisions of a quarter are cleaned. All are cleaned
-again if the cleaner, its tables of templates or the setting `dropped_sections` changed.
+again if the cleaner, its tables of templates or the setting `dropped_sections` changed. Workers write what they have
+read to files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

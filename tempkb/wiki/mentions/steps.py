@@ -1,10 +1,6 @@
-"""The steps of the room: texts and links by quarter; by window the mentions, and what is counted of them.
+"""The steps and promises of the room: texts and links by quarter; by window the mentions, and what is counted of them.
 
 What is imported here is little: commands that ask what is current do not clean or resolve anything.
-
-Which quarters of texts a cut needs, and the refusal where they are not complete.
-
-The promises of the room's tables, as queries that return rows which break them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,9 +1,4 @@
-"""Declares the room's tables: readable texts and links by revision, and mentions, priors and popularity by cut.
-
-Declares the views over the room's tables: what is left out of the readable texts, and links that lead nowhere.
-
-Declares the room of mentions.
-"""
+"""Declares the room's tables and views: texts and links by revision, mentions, priors and popularity by cut."""
 
 from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules

@@ -1,6 +1,6 @@
 """Accounting of a pass: every `<revision>` tag in the bytes has become a row, or is counted with a reason.
 
-Names of items and receipts of finished ones, with which an interrupted build continues.
+Finished items have receipts, with which an interrupted build continues.
 """
 
 import dataclasses

@@ -1,7 +1,4 @@
-"""Builds the room's tables from dumps: hands items to workers and merges their sorted runs into the lake.
-
-Independent of Dagster; the assets and the tests call `build`.
-"""
+"""Builds the room's tables from dumps: hands items to workers and merges their sorted runs into the lake."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

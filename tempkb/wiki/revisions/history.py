@@ -1,11 +1,8 @@
-"""The revisions of one page, collected in any order and kept small.
+"""The revisions of one page, collected in any order and kept small, its texts and its earlier titles.
 
-A few dozen bytes are kept of each revision, in arrays, and only those texts that can still be chosen at some cut.
+A few dozen bytes are kept of each revision, in arrays, and only those texts that can still be chosen at some cut,
+within a fixed amount of memory. A dump gives today's title, and the summaries of moves give the earlier ones.
 Choosing revisions (`stable.py`) and writing rows (`staging.py`) are done elsewhere.
-
-The texts of one page that may still be chosen, within a fixed amount of memory.
-
-Titles over time: a dump gives today's title, and the summaries of moves give the earlier ones.
 """
 
 import hashlib

@@ -1,9 +1,7 @@
-"""Which windows must be read again because something that was written with them was lost to damage.
+"""What a built window was made from, and which windows must be read again since something written with them was lost.
 
 Texts are partitioned by quarter and pages by dump, so the partitions of the windows that wrote them are not damaged
 themselves.
-
-What a built window was made from and with, according to its manifests.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set

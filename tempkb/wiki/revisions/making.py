@@ -1,9 +1,4 @@
-"""Makes the room's tables, in one pass over each dump for all windows that are asked for. No Dagster here.
-
-Which dump builds which windows.
-
-A picture of the windows, for Dagster's metadata.
-"""
+"""Makes the room's tables, in one pass over each dump for all windows that are asked for, and draws them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -10,6 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tempkb.core.windows import Window, window_of_key
+from tempkb.engine.steps import Look, Standing
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store, read_files
@@ -72,20 +73,18 @@ def nearest_links(store: Store, pages: Version) -> Version | None:
 
 def unlinked_windows(store: Store) -> list[Window]:
     """Return the windows whose snapshot has other items than `pages` has, or should have."""
-    linked: dict[str, str | None] = {}
-    found = []
-    for snapshot in store.lake.versions(STABLE_SNAPSHOTS.name):
-        used = pages_of(snapshot)
-        if used is None or not snapshot.fits(STABLE_SNAPSHOTS):
-            continue
-        dump_id, version = used
-        if dump_id not in linked:
-            pages = _standing(store, PAGES, dump_id)
-            linked[dump_id] = None if pages is None else pages.version if is_linked(store, pages) else ""
-        # Pages that were removed from the home, or are stale, are ignored.
-        if linked[dump_id] is not None and linked[dump_id] != version:
-            found.append(window_of_key(snapshot.partition, store.home.settings.granularity))
-    return found
+    look = Look(store, (Standing((PAGES,), is_complete=is_linked),))
+    return [
+        window_of_key(snapshot.partition, store.home.settings.granularity)
+        for snapshot in store.lake.versions(STABLE_SNAPSHOTS.name)
+        if snapshot.fits(STABLE_SNAPSHOTS) and (used := pages_of(snapshot)) and not _are_items(look, *used)
+    ]
+
+
+def _are_items(look: Look, dump_id: str, version: str) -> bool:
+    """Are the items of `pages` those of a version of it? Pages that were removed, or are stale, are ignored."""
+    pages = _standing(look.store, PAGES, dump_id)
+    return pages is None or (pages.version == version and look.is_current(PAGES.name, dump_id))
 
 
 def link_windows(store: Store, windows: Sequence[Window]) -> dict[tuple[str, str], Version]:

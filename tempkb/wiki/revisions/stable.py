@@ -1,14 +1,13 @@
-"""The rule `standing`: chooses the most stable text of the last days before a cut. Pure.
+"""The rules by which a text is chosen for a cut. Pure.
 
-A vandalised text is seldom current for more than minutes, so the time for which a text was current is a cheap sign of
-quality. The idea is TempEL's (Zaporojets et al., NeurIPS 2022 D&B, section 2). TempEL's code also counts time after
-the cut and treats a restored text as a new one; this rule does neither.
+`standing` chooses the most stable text of the last days before it. A vandalised text is seldom current for more than
+minutes, so the time for which a text was current is a cheap sign of quality. The idea is TempEL's (Zaporojets et al.,
+NeurIPS 2022 D&B, section 2). TempEL's code also counts time after the cut and treats a restored text as a new one;
+this rule does neither.
 
-The rule `tempel`: the revision that TempEL's released code takes as stable, look-ahead included.
-
-For comparison only: it reads what happens after a cut, so later history changes earlier snapshots, and a revision
-exactly at the cut is in the snapshot. Written independently from the code's behaviour (Zaporojets et al., 2022), and
-tested against numbers that the code itself computed.
+`tempel` takes the revision that TempEL's released code takes as stable, look-ahead included. For comparison only: it
+reads what happens after a cut, so later history changes earlier snapshots, and a revision exactly at the cut is in the
+snapshot. Written independently from the code's behaviour, and tested against numbers that the code itself computed.
 """
 
 from bisect import bisect_left, bisect_right

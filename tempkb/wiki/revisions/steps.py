@@ -1,7 +1,4 @@
-"""The steps of the room: all tables of a dump's history are read once, in one pass (`building.py`).
-
-Promises between the room's tables, checked over the lake.
-"""
+"""The steps and promises of the room: all tables of a dump's history are read once, in one pass (`building.py`)."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,4 @@
-"""Tables of the room: all revisions, the chosen revision of each page at each cut, and their texts.
-
-The room of revisions: the text of every page at each cut.
-"""
+"""Tables of the room: all revisions, the chosen revision of each page at each cut, and their texts."""
 
 from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules

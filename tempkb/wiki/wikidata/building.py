@@ -53,7 +53,6 @@ OF_A_PASS: tuple[tuple[str, Table], ...] = (
     ("undated", UNDATED_STATEMENTS),
     ("origins", ENTITY_ORIGINS),
 )
-ALL = (*(table for _, table in OF_A_PASS), ENTITY_CLASSES, SUBCLASSES, LATE_EDITS)
 
 
 @dataclass

@@ -1,8 +1,6 @@
-"""Writes the classes of items, the configured classes above them, and the edges of the class tree.
+"""Writes the rows of a pass to files, and reads them back in order: classes of items, those above them, list pages.
 
-Finds the items about list pages: instances of Wikimedia list article and of its subclasses.
-
-Writes the rows of a pass over a dump to files, and reads them back in key order.
+Items about list pages are instances of Wikimedia list article and of its subclasses.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

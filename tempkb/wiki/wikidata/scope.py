@@ -1,8 +1,6 @@
-"""Which entities and languages a home keeps of Wikidata, and whether a table was made with these settings.
+"""Which entities and languages a home keeps of Wikidata, and of which tables and days that holds.
 
 Separate from the readers, so that commands that only read do not import them.
-
-The days of the Wikidata dumps that were read.
 """
 
 import hashlib

@@ -1,11 +1,8 @@
 """Turns the qualifiers of statements into the intervals in which they hold. Pure.
 
-`membership.py` has the truth table: in which windows such an interval holds.
-
-Reads Wikidata's time values as half-open intervals of days.
-
-A value such as 2020, May 2020 or the 1840s is not an instant: it says that something happened on one of many days. It
-is kept as the interval of those days, with its precision, and no part of the date is filled in.
+A time value such as 2020, May 2020 or the 1840s is not an instant: it says that something happened on one of many
+days. It is kept as the half-open interval of those days, with its precision, and no part of the date is filled in.
+`views.py` has the truth table: in which windows an interval between two such dates holds.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,4 @@
-"""The steps of the room: what is read from a Wikidata dump, once; and what later dumps say of the same windows.
-
-The promises of the room's tables, as queries that return rows which break them.
-"""
+"""The steps and promises of the room: what is read from a Wikidata dump, once, and what later dumps say."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING

@@ -1,6 +1,4 @@
-"""Declares the views over the room's tables.
-
-In which windows a fact holds: the truth table, and the same conditions in SQL.
+"""Declares the room and its views, and when a fact holds in a window: the truth table, and the same conditions in SQL.
 
 The start and the end of a fact are each known as an interval of days. In a window a fact is *possible* if it holds on
 some day of the window for at least one reading of its dates, and *certain* if it does so for every reading.
@@ -19,8 +17,6 @@ it begins, by every reading |
 A statement with neither a date nor `novalue` is not a fact. The day on which a subject died or was dissolved closes
 an end that is not known, and `novalue` (a setting of a release); what is `novalue` is then certain up to and with the
 first day on which the subject may have died. No fact holds on or after the dump's date.
-
-Declares the room of Wikidata.
 """
 
 from tempkb.engine.room import Room

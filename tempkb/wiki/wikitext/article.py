@@ -1,12 +1,9 @@
 """A revision's wikitext as an article: readable text, with exact spans of links, sections and paragraphs. Pure.
 
 The steps are those of MediaWiki, each linear in the text: comments and extension tags, templates, files, then line by
-line tables, headings, lists and paragraphs, and in each of those links, tags and entities.
-
-Reads markup whose braces never close with a second parser.
-
-mwparserfromhell is used for this alone: our own reader is ten times as fast and keeps offsets, but relies on braces
-that close, while the library's tokenizer goes back to text where nothing does.
+line tables, headings, lists and paragraphs, and in each of those links, tags and entities. Where braces never close,
+mwparserfromhell reads: our own reader is ten times as fast and keeps offsets, but relies on braces that close, while
+the library's tokenizer goes back to text where nothing does.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""Splits a text into lines: tables are removed, the rest becomes headings, paragraphs and list items. Pure.
+"""Splits a text into headings, paragraphs and list items, without tables, and tidies each line. Pure.
 
-Removes what dropped templates and notes leave behind: double blanks, empty parentheses, lonely commas.
-
-Positions in the original text are mapped to the new one, so that links keep their spans.
+What dropped templates and notes leave behind goes: double blanks, empty parentheses, lonely commas. Positions in the
+original text are mapped to the new one, so that links keep their spans.
 """
 
 import re

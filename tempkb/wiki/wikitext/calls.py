@@ -1,6 +1,4 @@
-"""A template call: its name and arguments. Pure.
-
-Matching of curly braces, and replacing what is between them.
+"""Template calls, found by matching curly braces: names and arguments. Pure.
 
 Matching follows MediaWiki's preprocessor: two braces make a template, three an argument, and a run of closing braces
 closes the innermost opening ones first. The brackets of a link are matched among them: nothing closes while a link

@@ -1,11 +1,9 @@
-"""Holes: places where something visible was left out of a line. Pure.
+"""Holes, places where something visible was left out of a line; and blanks, which all become one. Pure.
 
 While a text is read, a hole is a marker in it: a control character that no page can hold, a number, and the character
 again. The marker is ASCII, so that it costs no memory, and it passes through templates, links and markup like a word.
 Before a line is tidied, `take_out` removes the markers and returns their positions, so the readable text is the same
 as if nothing had been marked.
-
-Blanks of every width and line ends of every kind become one.
 """
 
 import re

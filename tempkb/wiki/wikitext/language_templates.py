@@ -1,8 +1,6 @@
-"""Templates of the English wiki whose words follow rules: ships, authors, etymologies, gauges, nuclides. Pure.
+"""Templates of single wikis whose words follow rules, and of pronunciations. Pure.
 
-Templates of wikis other than the English one, where a pattern does not suffice.
-
-Templates of pronunciations: left out where they are alone in a parenthesis, shown elsewhere.
+Pronunciations are left out where they are alone in a parenthesis, and shown elsewhere.
 """
 
 import re

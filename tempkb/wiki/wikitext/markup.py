@@ -1,12 +1,8 @@
-"""Removes comments and extension tags, which MediaWiki takes out of a text before it reads the rest. Pure.
+"""Removes comments, extension tags, elements that readers do not see, and marks of the language converter. Pure.
 
-Most of them are dropped (notes, galleries, comments). Literal text, `<nowiki>` and
-`<pre>`, is kept aside and leaves a marker, and so do formulas that are simple enough
-for a line of text. Other formulas, musical scores and the like leave a hole.
-
-Removes elements that readers do not see, and attributes that would be taken for markup.
-
-Markup of the language converter: one page for readers of several scripts.
+Most extension tags are dropped (notes, galleries, comments). Literal text, `<nowiki>` and `<pre>`, is kept aside and
+leaves a marker, and so do formulas that are simple enough for a line of text. Other formulas, musical scores and the
+like leave a hole.
 """
 
 import html

@@ -1,11 +1,4 @@
-"""Recognises redirects and reads their targets.
-
-Recognises disambiguation pages, which list what a name may mean.
-
-Recognises the titles of pages that list things, by the words of the wiki's language.
-
-The language of a wiki, and the table of words of languages.
-"""
+"""Recognises redirects, disambiguation pages and titles of lists, by the words of a wiki's language."""
 
 import re
 import tomllib

@@ -1,16 +1,11 @@
-r"""`{{convert}}`: a quantity in two units, computed as the template does. Pure.
+r"""Quantities in words: `{{convert}}`, numbers in the notation of a language, and simple formulas. Pure.
 
 Rounding follows the template's documentation: either as precise as the input, by a power of ten that depends on the
 size of the factor, or two significant digits, whichever is more precise.
 
-Numbers in the notation of a language.
-
-Reads formulas that are simple enough for a line of text.
-
-`x^2`, `a_n = b`, `\alpha \le 1`: letters, digits, signs, indices and a fraction of
-plain terms (`formulas.toml` names the commands). For everything else (sums, integrals,
-matrices, accents) None is returned, since its parts in a row would have another
-meaning.
+A formula that fits into a line has letters, digits, signs, indices and a fraction of plain terms, as in `x^2`,
+`a_n = b`, `\alpha \le 1` (`formulas.toml` names the commands). Of everything else (sums, integrals, matrices, accents)
+the parts in a row would have another meaning, so it is left out.
 """
 
 import math

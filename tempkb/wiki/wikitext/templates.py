@@ -1,10 +1,8 @@
-"""Templates, expanded offline from versioned tables (`templates.toml`, `languages/`). Pure.
+"""Templates, expanded offline from versioned tables (`templates.toml`, `languages/`), by name and language. Pure.
 
 A template in no table is dropped, counted by name so that the tables can be extended, and leaves a hole unless the
 tables call it silent. TempEL used MediaWiki's API instead, which expands with today's templates, one request at a
 time.
-
-Finds the function that shows a template, by name and language, in the tables.
 """
 
 import re
@@ -14,7 +12,8 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Any
 
-from tempkb.wiki.wikitext import language_templates, parser_functions, renderers
+from tempkb.wiki.wikitext import language_templates, renderers
+from tempkb.wiki.wikitext import renderers as parser_functions
 from tempkb.wiki.wikitext.calls import (
     Argument,
     Braces,

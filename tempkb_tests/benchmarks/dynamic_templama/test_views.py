@@ -11,11 +11,21 @@ from tempkb.core.errors import SettingsError
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, TEMPLAMA, players, release
 from tempkb_tests.wiki.wikidata.items import read_home
 
-# Table 5 of DynamicTempLAMA: unchanged, updated, deleted, new; total, %unchanged, %updated, as printed. Single token first.
+# Table 5 of DynamicTempLAMA, all windows from 2019-Q2 to 2022-Q2: unchanged, updated, deleted, new; total, %unchanged,
+# %updated, of one token and of at most five; %lost.
 PRINTED = [
     ((479, 1, 7, 9), (496, 96.6, 0.2), (8523, 165, 124, 121), (8933, 95.4, 1.8), 94.4),
     ((451, 3, 36, 5), (495, 91.1, 0.6), (8154, 248, 430, 205), (9037, 90.2, 2.7), 94.5),
+    ((454, 0, 3, 12), (469, 96.8, 0.0), (8271, 151, 140, 120), (8682, 95.3, 1.7), 94.6),
     ((456, 3, 9, 15), (483, 94.4, 0.6), (8243, 296, 126, 273), (8938, 92.2, 3.3), 94.6),
+    ((470, 0, 2, 2), (474, 99.2, 0.0), (8451, 92, 95, 59), (8697, 97.2, 1.1), 94.5),
+    ((446, 2, 26, 10), (484, 92.1, 0.4), (8254, 179, 238, 133), (8804, 93.8, 2.0), 94.5),
+    ((452, 2, 4, 5), (463, 97.6, 0.4), (8298, 124, 111, 97), (8630, 96.2, 1.4), 94.6),
+    ((453, 1, 4, 14), (472, 96.0, 0.2), (8238, 269, 131, 215), (8853, 93.1, 3.0), 94.7),
+    ((460, 2, 7, 5), (474, 97.0, 0.4), (8344, 90, 128, 76), (8638, 96.6, 1.0), 94.5),
+    ((445, 2, 19, 2), (468, 95.1, 0.4), (8164, 164, 220, 99), (8647, 94.4, 1.9), 94.6),
+    ((443, 1, 4, 5), (453, 97.8, 0.2), (8213, 128, 82, 90), (8513, 96.5, 1.5), 94.7),
+    ((442, 1, 7, 6), (456, 96.9, 0.2), (8189, 111, 117, 126), (8543, 95.9, 1.3), 94.7),
     ((446, 0, 2, 2), (450, 99.1, 0.0), (8287, 56, 40, 34), (8417, 98.5, 0.7), 94.7),
 ]
 
@@ -165,6 +175,18 @@ def test_tokens_and_what_they_lose(store, tmp_path):
         "2019-07-01": (2, 2, 1, 50.0),
         "2019-10-01": (3, 3, 2, pytest.approx(33.3)),
     }
+    sizes = {
+        (str(row["window_start"]), row["evaluation"]): (
+            row["n_unchanged"],
+            row["n_updated"],
+            row["n_new"],
+            row["n_total"],
+        )
+        for row in rows(store, "dynamic_templama_token_splits")
+    }
+    # What Ada has from July on has three tokens.
+    assert (sizes["2019-07-01", "single_token"], sizes["2019-07-01", "multi_token"]) == ((1, 0, 0, 1), (1, 1, 0, 2))
+    assert (sizes["2019-10-01", "single_token"], sizes["2019-10-01", "multi_token"]) == ((1, 0, 1, 2), (2, 0, 1, 3))
     assert {row["label"] for row in rows(store, "dynamic_templama_single_token")} == {"Reed", "Moss"}
     missing = {"tokenizer": tmp_path / "missing.json"}
     with (

@@ -8,9 +8,8 @@ from tempkb.benchmarks.ecbd.forms import count_forms, count_text, gives_away
 from tempkb.benchmarks.ecbd.matching import Article, Match, NameFinder, Sighting
 from tempkb.benchmarks.ecbd.selection import _cap, within_caps
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of, holds_half_pair, parts_quotation, quotations
-from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.ecbd.sentences import Place, says_nothing, words_of
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans, random_spans
-from tempkb.benchmarks.ecbd.words import says_nothing, words_of
 from tempkb.core.filtering import LeftOut
 from tempkb.store.memory import in_memory
 

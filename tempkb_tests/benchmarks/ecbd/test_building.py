@@ -1,22 +1,29 @@
-"""A release over the demo world, which knows the truth: entities, sentences, spans, and what is frozen."""
+"""A release over the demo world, which knows the truth: entities, sentences, spans, and what is frozen.
+
+Prompts of ECBD: an item in its six variants by hand, those that it lacks.
+"""
 
 import json
 import re
 import shutil
 from collections import Counter
+from datetime import date
 
+import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.ecbd.benchmark import ECBD
+from tempkb.benchmarks.ecbd.building import NO_CHUNK, NO_DEFINITION, prompt_rows
 from tempkb.benchmarks.ecbd.design import make_design
-from tempkb.benchmarks.ecbd.exporting import cloze_record, probe_record, read_records
-from tempkb.benchmarks.ecbd.sentences import Place
-from tempkb.benchmarks.ecbd.tables import TABLES
+from tempkb.benchmarks.ecbd.sentences import MASK, Place
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, TABLES
 from tempkb.benchmarks.exporting import export_release
-from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep, load
 from tempkb.core.errors import ContractError, DesignError, SettingsError
+from tempkb.core.filtering import LeftOut
+from tempkb.core.prompts import Prompt
 from tempkb.platform.api import open_store
+from tempkb_tests.benchmarks.building import build_release
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.benchmarks.exports import verified_files
 
@@ -136,7 +143,7 @@ def make(store, name: str, preset: str = "small", windows: str = STUDY, cut: str
     design = make_design(preset, windows, cut, "wikidatawiki-20240101", "3", {"min_words": "100", **changes})
     release = create(store.home, ECBD, preset, design, name)
     keep(store.home, release)
-    build_release(store, ECBD, release, lambda _line: None)
+    build_release(store, ECBD, release)
     return versions_of(store, name)
 
 
@@ -151,12 +158,12 @@ def content(versions):
 @pytest.mark.slow
 def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
     before = {table.name: store.lake.current(table.name, NAME) for table in TABLES}
-    assert build_release(store, ECBD, load(store.home, ECBD, NAME), lambda _line: None) == []
+    assert build_release(store, ECBD, load(store.home, ECBD, NAME)) == []
     standing = versions_of(store, NAME)
     assert content(standing) == {name: one.version for name, one in before.items()}
     for table in TABLES:
         shutil.rmtree(store.home.lake / table.name)
-    build_release(store, ECBD, load(store.home, ECBD, NAME), lambda _line: None)
+    build_release(store, ECBD, load(store.home, ECBD, NAME))
     again = versions_of(store, NAME)
     assert content(again) == {name: one.version for name, one in before.items()}
 
@@ -245,23 +252,46 @@ def target(demo_home, tmp_path_factory):
         return export_release(store, ECBD, load(store.home, ECBD, NAME), tmp_path_factory.mktemp("exports"))
 
 
+NINE_FIELDS = (
+    *("ex_id", "masked_sentence", "answer_str", "answer_d", "span_type", "definition", "year"),
+    *("entity_span_str", "entity_span_loc"),
+)
+FIELDS_OF_PROBES = (
+    *("ex_id", "definition", "def_target", "category", "qid", "ent_str", "attribute", "additional_sentences"),
+    *("conceptnet", "probe_sentences"),
+)
+
+
 @pytest.mark.slow
 def test_a_release_is_exported_in_both_released_formats(target, rows):
-    files = verified_files(target)
     items = rows("ecbd_cloze")
-    nine = [one for name in files if "_spans_" in name for one in read_records(target / name, cloze_record)]
-    probes = [one for name in files if name.startswith("ekp/") for one in read_records(target / name, probe_record)]
-    for name in files:
-        if "_spans_" in name or name.startswith("ekp/"):
-            ids = [json.loads(line)["ex_id"] for line in (target / name).read_text("utf-8").splitlines()]
-            assert len(set(ids)) == len(ids) > 0 or not ids, name
-    assert {one for probe in probes for one in probe.classes} >= {"bridge (Q12280)", "film (Q11424)"}
-    assert Counter((one.masked_sentence, one.answer, one.mention) for one in nine) == Counter(
+    of_files = {
+        name: [json.loads(line) for line in (target / name).read_text("utf-8").splitlines()]
+        for name in verified_files(target)
+        if "_spans_" in name or name.startswith("ekp/")
+    }
+    for name, lines in of_files.items():
+        assert len({one["ex_id"] for one in lines}) == len(lines), name
+    nine = [one for name, lines in of_files.items() if "_spans_" in name for one in lines]
+    probes = [one for name, lines in of_files.items() if name.startswith("ekp/") for one in lines]
+    assert {tuple(one) for one in nine} == {NINE_FIELDS}
+    assert {tuple(one) for one in probes} == {FIELDS_OF_PROBES}
+    for one in nine:
+        (answer,) = one["answer_d"].values()
+        assert (one["answer_d"], one["answer_str"]) == ({MASK: answer}, f"{MASK} {answer} <extra_id_1>")
+    assert {kind for one in probes for kind in one["qid"]} >= {"bridge (Q12280)", "film (Q11424)"}
+    assert Counter((one["masked_sentence"], one["answer_d"][MASK], one["entity_span_str"]) for one in nine) == Counter(
         (row["masked_sentence"], row["answer"], row["mention"]) for row in items
     )
-    assert Counter(one.probe for one in probes) == Counter(row["masked_sentence"] for row in items)
-    assert {name.split("/")[0] for name in files if "_spans_" in name} == {"2021", "2022", "2023", "popular"}
-    by_file = list(read_records(target / "2021/np_spans_test.json", cloze_record))
+    labels = [one["probe_sentences"]["template_0"] for one in probes]
+    assert Counter((one["probe_sentence"], one["label"]) for one in labels) == Counter(
+        (row["masked_sentence"], f"{MASK} {row['answer']} <extra_id_1>") for row in items
+    )
+    for one in probes:
+        whole = one["definition"].replace(MASK, one["def_target"][len(MASK) + 1 : -len(" <extra_id_1>")])
+        assert whole in {row["definition"] for row in items}
+    assert {name.split("/")[0] for name in of_files if "_spans_" in name} == {"2021", "2022", "2023", "popular"}
+    by_file = of_files["2021/np_spans_test.json"]
     wanted = [
         row
         for row in items
@@ -272,10 +302,9 @@ def test_a_release_is_exported_in_both_released_formats(target, rows):
     ]
     assert len(by_file) == len(wanted) > 0
     for one in by_file:
-        assert one.year == "2021"
-        assert one.span_type in ("NP-COMMON", "NP-PROPER")
-        assert one.masked_sentence.split()  # tokens of a sentence without odd signs are its words
-    assert len({(one.span_type == "RANDOM", one.ex_id) for one in nine}) == len(nine)
+        assert one["year"] == "2021"
+        assert one["span_type"] in ("NP-COMMON", "NP-PROPER")
+    assert len({(one["span_type"] == "RANDOM", one["ex_id"]) for one in nine}) == len(nine)
     card = (target / "README.md").read_text("utf-8")
     assert "cc-by-sa-4.0" in card
     assert "textblob" in card
@@ -297,3 +326,93 @@ def test_an_export_is_loaded_by_split_and_by_year_of_origin(target, rows, loaded
     assert sorted(tuple(map(str, map(row.get, texts))) for rows in found["cloze"].values() for row in rows) == sorted(
         tuple(map(str, map(row.get, texts))) for row in items
     )
+
+
+SENTENCE = "In 2021 the Ida storm cost Zoë’s café a roof of tin."
+ITEM = {
+    "release": "r",
+    "cloze_id": "7-np-aa",
+    "page_id": 7,
+    "entity_id": "Q7",
+    "origin_from": date(2021, 8, 1),
+    "split": "test",
+    "sentence": SENTENCE,
+    "masked_sentence": "In 2021 the Ida storm cost Zoë’s café <extra_id_0> of tin.",
+    "answer": "a roof",
+    "mention_start_char": 12,
+    "mention_end_char": 15,
+    "mention_chunk_start_char": 8,
+    "mention_chunk_end_char": 21,
+    "span_start_char": 38,
+    "span_end_char": 44,
+    "definition": "Ida is a storm.",
+    "random_definition": "Rye is a grain.",
+}
+BARE = {
+    **ITEM,
+    "cloze_id": "8-np-bb",
+    "page_id": 8,
+    "entity_id": None,
+    "origin_from": None,
+    "split": "dev",
+    "mention_chunk_start_char": None,
+    "mention_chunk_end_char": None,
+    "random_definition": None,
+}
+
+
+def table_of(*items):
+    return pa.Table.from_pylist([*items], ECBD_CLOZE.schema).combine_chunks()
+
+
+def prompts_of(*items):
+    left_out = LeftOut()
+    (batch,) = table_of(*items).to_batches()
+    return prompt_rows(batch, left_out).to_pylist(), left_out
+
+
+def test_an_item_is_asked_in_six_variants():
+    rows, left_out = prompts_of(ITEM)
+    assert {row["variant"]: f"{row['left_context']}|{row['target']}|{row['right_context']}" for row in rows} == {
+        "original": "In 2021 the Ida storm cost Zoë’s café |a roof| of tin.",
+        "no_ent": "In 2021 the entity storm cost Zoë’s café |a roof| of tin.",
+        "no_ent_released": "In 2021 the the entity storm cost Zoë’s café |a roof| of tin.",
+        "no_ent_chunk": "In 2021 the entity cost Zoë’s café |a roof| of tin.",
+        "definition": "Ida is a storm. In 2021 the Ida storm cost Zoë’s café |a roof| of tin.",
+        "random_definition": "Rye is a grain. In 2021 the Ida storm cost Zoë’s café |a roof| of tin.",
+    }
+    assert not left_out.counts
+    (row,) = (row for row in rows if row["variant"] == "original")
+    assert row == {
+        "release": "r",
+        "window_start": date(2021, 8, 1),
+        "item_id": "7-np-aa",
+        "target_id": "answer",
+        "variant": "original",
+        "prompt_id": Prompt("In 2021 the Ida storm cost Zoë’s café ", "a roof", " of tin.").prompt_id,
+        "left_context": "In 2021 the Ida storm cost Zoë’s café ",
+        "target": "a roof",
+        "right_context": " of tin.",
+        "role": "current",
+        "stands_for_id": None,
+        "cluster_id": "Q7",
+        "split": "test",
+    }
+
+
+def test_a_variant_that_an_item_lacks_is_left_out_and_counted():
+    rows, left_out = prompts_of(ITEM, BARE)
+    own = [row for row in rows if row["item_id"] == "8-np-bb"]
+    assert [row["variant"] for row in own] == ["definition", "no_ent", "no_ent_released", "original"]
+    assert {(row["cluster_id"], row["window_start"], row["split"]) for row in own} == {("8", None, "dev")}
+    assert left_out.counts == {NO_CHUNK: 1, NO_DEFINITION: 1}
+    assert left_out.examples == {NO_CHUNK: ["8-np-bb"], NO_DEFINITION: ["8-np-bb"]}
+
+
+def test_origins_before_year_one_are_kept():
+    table = table_of(ITEM)
+    early = pa.array([-800_000], pa.int32()).cast(pa.date32())
+    at = table.schema.get_field_index("origin_from")
+    (batch,) = table.set_column(at, table.schema.field(at), early).to_batches()
+    found = prompt_rows(batch, LeftOut())["window_start"].cast(pa.int32()).to_pylist()
+    assert set(found) == {-800_000}

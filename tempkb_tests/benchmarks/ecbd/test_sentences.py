@@ -20,8 +20,15 @@ from tempkb.benchmarks.ecbd.matching import (
 )
 from tempkb.benchmarks.ecbd.released import released_filters, released_mentions
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of, quoted_spans
-from tempkb.benchmarks.ecbd.sentences import Place, clean_definition, is_whole, sentencex_splitter, split_paragraph
-from tempkb.benchmarks.ecbd.words import covered, words_of
+from tempkb.benchmarks.ecbd.sentences import (
+    Place,
+    clean_definition,
+    covered,
+    is_whole,
+    sentencex_splitter,
+    split_paragraph,
+    words_of,
+)
 from tempkb.core.filtering import Chain
 from tempkb.wiki.wikitext.holes import SENTENCE_ENDS
 

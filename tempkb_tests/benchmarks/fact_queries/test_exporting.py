@@ -1,4 +1,4 @@
-"""Files in the released forms: written, read back, refused."""
+"""Files in the released forms."""
 
 import json
 from datetime import date
@@ -8,9 +8,9 @@ import pytest
 
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.fact_queries.design import make_design
-from tempkb.benchmarks.fact_queries.exporting import most_answers, read_records, records_of
+from tempkb.benchmarks.fact_queries.exporting import most_answers, records_of
 from tempkb.benchmarks.register import create, keep, load
-from tempkb.core.errors import DesignError, SourceError
+from tempkb.core.errors import DesignError
 from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.benchmarks.fact_queries.worlds import (
     BENCHMARKS,
@@ -23,54 +23,27 @@ from tempkb_tests.benchmarks.fact_queries.worlds import (
 )
 from tempkb_tests.wiki.wikidata.items import read_home
 
-YEARLY = {
-    "query": "Ada plays for _X_.",
-    "answer": [{"wikidata_id": "Q101", "name": "Reed"}, {"wikidata_id": "Q102", "name": "Sält"}],
-    "date": "2019",
-    "id": "Q1_P54_2019",
-    "most_frequent_answer": {"wikidata_id": "Q102", "name": "Sält"},
-    "most_recent_answer": {"wikidata_id": "Q102", "name": "Sält"},
-    "relation": "P54",
-}
-QUARTERLY = {
-    "query": "Ada plays for _X_.",
-    "answer": [{"wikidata_id": "Q101", "name": "Reed"}],
-    "date": "2019-Q1",
-    "id": "Q1_P54_2019-Q1",
-    "relation": "P54",
-}
-
-
-def test_released_files_are_read_and_written_back(tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_text(json.dumps(YEARLY) + "\n\n" + json.dumps(QUARTERLY) + "\n")
-    table = read_records([path])
-    assert table["subject_id"].to_pylist() == ["Q1", "Q1"]
-    assert [json.dumps(one) for one in records_of(table.to_pylist())] == [json.dumps(YEARLY), json.dumps(QUARTERLY)]
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("{", "not a record"),
-        ('{"query": "x"}', "has no answer, date, id, relation"),
-        ("[1]", "has no query"),
-        (json.dumps({**YEARLY, "answer": [{"name": "x"}]}), "wikidata_id"),
-    ],
+REED, SALT = (
+    {"entity_id": "Q101", "label": "Reed", "aliases": []},
+    {"entity_id": "Q102", "label": "Sält", "aliases": []},
 )
-def test_a_line_that_is_no_record_is_named(tmp_path, line, why):
-    path = tmp_path / "x.jsonl"
-    path.write_text(json.dumps(YEARLY) + "\n" + line + "\n")
-    with pytest.raises(SourceError, match=why) as caught:
-        read_records([path])
-    assert "x.jsonl, line 2" in str(caught.value)
+ROW = {"query_id": "Q1_P54_2019", "relation": "P54", "date": "2019", "query": "Ada plays for _X_.", "answers": [REED]}
 
 
-def test_every_answer_of_uniform_records_has_aliases(tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_text(json.dumps(QUARTERLY) + "\n")
-    (record,) = records_of(read_records([path]).to_pylist(), is_uniform=True)
-    assert record == {**QUARTERLY, "answer": [{"wikidata_id": "Q101", "name": "Reed", "aliases": []}]}
+def test_a_record_has_the_released_fields_in_their_order():
+    (record,) = records_of([{**ROW, "answers": [REED, SALT], "most_frequent_answer": SALT, "most_recent_answer": REED}])
+    assert json.dumps(record, ensure_ascii=False) == (
+        '{"query": "Ada plays for _X_.", "answer": [{"wikidata_id": "Q101", "name": "Reed"}, '
+        '{"wikidata_id": "Q102", "name": "Sält"}], "date": "2019", "id": "Q1_P54_2019", '
+        '"most_frequent_answer": {"wikidata_id": "Q102", "name": "Sält"}, '
+        '"most_recent_answer": {"wikidata_id": "Q101", "name": "Reed"}, "relation": "P54"}'
+    )
+
+
+def test_every_answer_of_uniform_records_has_aliases():
+    (record,) = records_of([ROW], is_uniform=True)
+    assert list(record) == ["query", "answer", "date", "id", "relation"]
+    assert record["answer"] == [{"wikidata_id": "Q101", "name": "Reed", "aliases": []}]
 
 
 def test_most_frequent_and_most_recent_answers():
@@ -223,9 +196,9 @@ def test_a_release_is_exported_with_check_sums_and_read_back(exported, tmp_path)
     names = verified_files(folder)
     assert {"train.jsonl", "val.jsonl", "test.jsonl", "design.json", "README.md"} < set(names)
     assert "parquet/templama_queries/2020/test.parquet" in names
-    read = read_records([folder / f"{split}.jsonl" for split in ("train", "val", "test")])
-    assert read.num_rows == 80
-    (row,) = [one for one in lines_of(folder) if one["id"] == "Q1_P54_2019"]
+    lines = lines_of(folder)
+    assert len(lines) == 80
+    (row,) = [one for one in lines if one["id"] == "Q1_P54_2019"]
     reed = {"wikidata_id": "Q101", "name": "Reed", "aliases": []}
     salt = {"wikidata_id": "Q102", "name": "Salt", "aliases": ["The Salts"]}
     assert row == {
@@ -248,13 +221,7 @@ def test_dynamic_releases_bring_their_changes(exported):
     folder = folders[DYNAMIC]
     names = verified_files(folder)
     assert sum(name.startswith("parquet/dynamic_templama_changes/") for name in names) == 3
-    (record,) = [
-        one
-        for one in records_of(
-            read_records([folder / f"{split}.jsonl" for split in ("train", "val", "test")]).to_pylist()
-        )
-        if one["id"] == "Q1_P54_2019-Q3"
-    ]
+    (record,) = [one for one in lines_of(folder) if one["id"] == "Q1_P54_2019-Q3"]
     assert list(record) == ["query", "answer", "date", "id", "relation"]
     card = (folder / "README.md").read_text()
     # Forty players changed their club once: forty updates, with a row of either club.

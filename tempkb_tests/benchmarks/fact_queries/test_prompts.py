@@ -19,8 +19,6 @@ from tempkb.benchmarks.fact_queries.prompt_building import one_to_one
 from tempkb.benchmarks.fact_queries.prompts import (
     Template,
     forms_of,
-    forms_of_query,
-    read_query,
     read_templates,
     template_set,
 )
@@ -183,31 +181,6 @@ def test_a_noun_of_ones_own_comes_from_a_column_and_is_a_part_of_the_design(tmp_
     path.write_text("relation,language,wording,subject_noun\nP54,en,<subject> is <object>.,a <object>\n", "utf-8")
     with pytest.raises(DesignError, match=r"line 2: .*subject_noun is 'a <object>'; expected words such as"):
         read_templates(path)
-
-
-@pytest.mark.parametrize(
-    ("query", "relation", "expected"),
-    [
-        ("Ada plays for _X_.", "P54", ("<subject> plays for <object>.", "Ada")),
-        ("_X_ is the head coach of Kei is odd..", "P286", ("<object> is the head coach of <subject>.", "Kei is odd.")),
-        ("Ada has a job. Ada works for _X_.", "P108", ("<subject> has a job. <subject> works for <object>.", "Ada")),
-        # Not the wording with two subjects, which would have to be the same.
-        ("Ada has a job. Bo works for _X_.", "P108", ("<subject> works for <object>.", "Ada has a job. Bo")),
-        ("Ada plays for _X_.", "P286", None),
-    ],
-)
-def test_template_and_subject_are_read_from_a_released_query(query, relation, expected):
-    templates = [one for name in ("dynamic_improved", "templama") for one in template_set(name)]
-    found = read_query(query, relation, templates)
-    assert (found and (found[0].wording, found[1])) == expected
-
-
-def test_a_released_query_has_the_variants_of_its_template():
-    ours = template_set("templama")
-    assert forms_of_query("_X_ is the chair of Frog Ropes.", "P488", ours) == forms_of(
-        Template("P488", "en", "<object> is the chair of <subject>."), "Frog Ropes"
-    )
-    assert forms_of_query("_X_ leads Frog Ropes.", "P488", ours) == {"undated": ("", " leads Frog Ropes.")}
 
 
 @pytest.mark.slow

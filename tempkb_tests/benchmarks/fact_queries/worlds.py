@@ -2,9 +2,10 @@
 
 from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.fact_queries.design import DYNAMIC, TEMPLAMA, make_design
-from tempkb.benchmarks.methods import build_release, build_step
+from tempkb.benchmarks.methods import build_step
 from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.templama import benchmark as templama
+from tempkb_tests.benchmarks.building import build_release
 from tempkb_tests.wiki.wikidata.items import item, said
 
 BENCHMARKS = {DYNAMIC: DYNAMIC_TEMPLAMA, TEMPLAMA: templama.TEMPLAMA}

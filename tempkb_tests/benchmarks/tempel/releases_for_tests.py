@@ -4,11 +4,11 @@ import shutil
 from datetime import date
 from pathlib import Path
 
-from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep, load
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import extended, make_design
 from tempkb.platform.api import open_store
+from tempkb_tests.benchmarks.building import build_release
 
 CUTS = (date(2022, 1, 1), date(2023, 1, 1))
 LATER = date(2024, 1, 1)
@@ -34,7 +34,7 @@ def make_release(preset: str = "small", name: str = "r", cuts=CUTS, **changes: s
 def build_kept(store, release):
     """Write a release into the register and build it; return the warnings."""
     keep(store.home, release)
-    return build_release(store, TEMPEL, release, lambda line: None)
+    return build_release(store, TEMPEL, release)
 
 
 def extend(store, name="r", cuts=(LATER,)):

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 from tempkb.benchmarks import methods
 from tempkb.benchmarks.exporting import export_release
-from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import _write, entry_of, entry_path, is_built, require_whole
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import extended
@@ -17,6 +16,7 @@ from tempkb.commands.cli import main
 from tempkb.commands.runs.releases import build
 from tempkb.core import files
 from tempkb.core.errors import ContractError, DesignError
+from tempkb_tests.benchmarks.building import build_release
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, build_kept, make_release
 from tempkb_tests.damage import cut_off, flip
 
@@ -48,7 +48,7 @@ def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(rele
         export_release(store, TEMPEL, release, tmp_path)
     assert entry_path(store.home, "r").read_bytes() == entry
     # What is built needs no texts any more.
-    build_release(store, TEMPEL, release, lambda line: None)
+    build_release(store, TEMPEL, release)
     # What cannot hold texts of its snapshots is no affair of a release.
     store.lake.remove("page_texts", "2021-04-01")
     cut_off(file_of(store, "page_texts", "2023-04-01"))

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks.linkable.texts import DESCRIBED, described, text_sha256
-from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
@@ -20,6 +19,7 @@ from tempkb.benchmarks.work import working
 from tempkb.core.errors import ContractError
 from tempkb.store.drafts import Provenance
 from tempkb.wiki.mentions.tables import PAGE_TEXTS
+from tempkb_tests.benchmarks.building import build_release
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER
 
 
@@ -121,7 +121,7 @@ def test_an_entity_whose_text_was_taken_out_is_known_by_its_title(released):
     other = digests(store, "r", CUTS[0])
     without_text(store, row["page_id"])
     # What is built stays, and what is built anew has no other text.
-    build_release(store, TEMPEL, release, lambda line: None)
+    build_release(store, TEMPEL, release)
     assert digests(store, "r", CUTS[0]) == other
     with working(store, release) as work:
         write_entity_texts(work, CUTS[0])

@@ -5,8 +5,8 @@ from datetime import date
 import duckdb
 import pytest
 
+from tempkb.benchmarks.tempel.candidates import choose_mentions
 from tempkb.benchmarks.tempel.design import make_design
-from tempkb.benchmarks.tempel.selection import choose_mentions
 
 CUT = date(2022, 1, 1)
 # Entity 1 is mentioned as "reed" by pages 11 and 12, and as "rush" by pages 21 to 25.

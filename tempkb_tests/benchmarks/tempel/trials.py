@@ -10,12 +10,12 @@ from datetime import date
 from itertools import product
 from pathlib import Path
 
-from tempkb.benchmarks.methods import build_release
 from tempkb.benchmarks.register import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.core.errors import DesignError
 from tempkb.platform.api import open_store
+from tempkb_tests.benchmarks.building import build_release
 from tempkb_tests.conftest import run_tempkb
 
 CATEGORIES, SUBSETS = ("continual", "new"), ("train", "validation", "test")
@@ -74,7 +74,7 @@ def trial(preset: str, cuts: list[date], seed: int, **changes: str) -> str:
     keep(store.home, release)
     refused = ""
     try:
-        warnings = build_release(store, TEMPEL, release, lambda _line: None)
+        warnings = build_release(store, TEMPEL, release)
     except DesignError as error:
         refused = str(error)
     if refused:

@@ -30,7 +30,7 @@ def test_one_bin_by_hand():
     assert found.squared_error == pytest.approx(0.09 - 0.25 / 19)
     assert found.error == pytest.approx(math.sqrt(0.09 - 0.25 / 19))
     assert found.brier.value == pytest.approx(0.34)
-    assert [(one.n_items, one.mean_confidence, one.share_right) for one in found.bins] == [
+    assert [(one.right.n_items, one.mean_confidence, one.right.value) for one in found.bins] == [
         (20, pytest.approx(0.8), 0.5)
     ]
 
@@ -74,7 +74,7 @@ def test_overconfident_choices_are_seen():
 def test_equal_confidences_share_a_bin_and_few_clusters_share_all():
     random = np.random.default_rng(3)
     found = calibration(np.repeat([0.6, 0.9], 500), random.random(1000) < 0.7, np.arange(1000))
-    assert [(one.n_items, one.mean_confidence) for one in found.bins] == [
+    assert [(one.right.n_items, one.mean_confidence) for one in found.bins] == [
         (500, pytest.approx(0.6)),
         (500, pytest.approx(0.9)),
     ]

@@ -18,7 +18,7 @@ import pytest
 import torch
 import transformers
 
-from tempkb.core.model_names import FAMILIES
+from tempkb.core.model_words import FAMILIES
 from tempkb.core.prompts import Prompt
 from tempkb.demo import pages as demo_world
 from tempkb.demo.models import making
@@ -34,14 +34,6 @@ from tempkb_tests.conftest import run_tempkb
 CUTS = FIRST, SECOND = date(2022, 1, 1), date(2023, 7, 1)
 SHORT = {family: replace(recipe, steps=4) for family, recipe in RECIPES.items()}
 WEIGHTS = "model.safetensors"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -1,3 +1,3 @@
 """The home and the tiny models of the tests of scores."""
 
-from tempkb_tests.models.scores.conftest import add, built, one_thread, saved, store  # noqa: F401 - fixtures of this package
+from tempkb_tests.models.scores.conftest import add, built, saved, store  # noqa: F401 - fixtures of this package

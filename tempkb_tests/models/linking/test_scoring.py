@@ -12,10 +12,10 @@ from tempkb.core.errors import ContractError, ModelError, SettingsError
 from tempkb.core.locks import LockTimeoutError, locked
 from tempkb.models.linking import scoring, vectors
 from tempkb.models.linking.candidates import Candidates
-from tempkb.models.linking.checking import PROMISES
 from tempkb.models.linking.known import known_linker
 from tempkb.models.linking.requests import LinkRequest
 from tempkb.models.linking.scoring import link_mentions
+from tempkb.models.linking.steps import PROMISES
 from tempkb.models.linking.tables import ENTITY_VECTORS, LINKING_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject

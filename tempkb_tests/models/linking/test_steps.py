@@ -12,11 +12,10 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.engine.steps import Look
 from tempkb.models.linking import scoring, vectors
 from tempkb.models.linking.candidates import of_release
-from tempkb.models.linking.checking import PROMISES
 from tempkb.models.linking.known import known_linker
 from tempkb.models.linking.requests import LinkRequest
 from tempkb.models.linking.scoring import due_linkers, link_mentions
-from tempkb.models.linking.steps import STEPS
+from tempkb.models.linking.steps import PROMISES, STEPS
 from tempkb.models.linking.tables import ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.models.linking.vectors import encode_missing
 from tempkb.store.promises import Subject
@@ -68,7 +67,7 @@ def test_other_libraries_and_devices_make_nothing_stale(store, encoder, monkeypa
     before = serials(store)
     for module in (vectors, scoring):
         monkeypatch.setattr(module, "version_of", lambda _library: "99")
-        monkeypatch.setattr(module, "device_of", lambda _request: "cuda")
+    monkeypatch.setattr(vectors, "device_of", lambda _request: "cuda")
     assert due(store) == []
     for name in ALL:
         link(store, name)

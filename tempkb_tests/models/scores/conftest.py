@@ -8,7 +8,7 @@ from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of
 from tempkb.platform.api import open_store
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, quiet, release
-from tempkb_tests.models.conftest import one_thread, saved  # noqa: F401 - fixtures of this package, too
+from tempkb_tests.models.conftest import saved  # noqa: F401 - a fixture of this package, too
 from tempkb_tests.wiki.wikidata.items import item, read_home, said
 
 

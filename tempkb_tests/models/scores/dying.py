@@ -4,8 +4,6 @@ import dataclasses
 import os
 from pathlib import Path
 
-import torch
-
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.models.generations.kind import KINDS
 from tempkb.models.scores import running
@@ -49,5 +47,4 @@ def ask_and_die(moment: str, name: str, command: str = "score") -> None:
 
     setattr(owner, method, dying)
     type(kind).n_of_shard = SHARDS[command]
-    torch.set_num_threads(1)
     ask_model(kind, open_store(), BENCHMARKS, name, kind.request.of({}), lambda _line: None)

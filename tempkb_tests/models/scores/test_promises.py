@@ -10,10 +10,10 @@ import pytest
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.commands.screens.scores import print_scores
 from tempkb.core.errors import ContractError
-from tempkb.models.scores.checking import PROMISES
 from tempkb.models.scores.kinds import SCORES
 from tempkb.models.scores.making import picture, sample
 from tempkb.models.scores.running import ask_model
+from tempkb.models.scores.steps import PROMISES
 from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject

@@ -103,6 +103,27 @@ def test_a_run_shows_the_releases_with_new_scores_or_else_the_newest_and_counts_
     assert shown(variants="dated") == ([fewer, yearly], 1)
 
 
+@pytest.mark.slow
+def test_prompts_that_no_release_stores_are_asked_by_their_variant_alone(store, add):
+    name = add(store, "t5")
+    made = release(store, TEMPLAMA, "2018-01-01..2021-01-01", "year", shares="0,0").name
+    score(store, name, releases=made)
+    before = rows(store).keys()
+    later = {row["prompt_id"]: row for row in store.ask("FROM later_prompts", "later_prompts")}
+    assert not before & later.keys()
+    (done,) = score(store, name, variants="later_dated", windows="2020-01-01..2022-01-01").values()
+    new = {key: row for key, row in rows(store).items() if key not in before}
+    wanted = {key for key, row in later.items() if row["variant"] == "later_dated" and row["year"] in (2020, 2021)}
+    assert new.keys() == wanted
+    assert done.n_new == len(wanted) > 10
+    (some,) = (key for key in wanted if "2021 Ada" in later[key]["left_context"] and later[key]["target"] == "Salt")
+    right = expected("t5", "span_end", Prompt("year: 2021 Ada plays for ", "Salt", "."))
+    assert new[some]["log_prob_nats"] == pytest.approx(right["sum"], rel=1e-4, abs=1e-4)
+    (again,) = score(store, name, variants="later_dated,dated", releases=made).values()
+    # The dated prompts of the release are among them.
+    assert again.n_prompts == sum(row["variant"] == "later_dated" for row in later.values())
+
+
 def test_a_limit_takes_the_first_ids_and_a_larger_one_only_adds(store, add):
     name = add(store, "t5")
     score(store, name, limit="5")

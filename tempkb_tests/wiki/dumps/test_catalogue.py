@@ -92,7 +92,7 @@ def test_a_named_file_with_a_date_takes_its_dumps_name(tmp_path):
     assert serving_dump([dump], Q4) is None, "named files serve only what is asked of them"
 
 
-def test_a_named_file_without_a_date_reaches_to_its_last_revision(tmp_path):
+def test_a_named_file_without_a_date_reaches_to_its_last_revision_and_is_hashed_once(tmp_path, monkeypatch):
     path = history(tmp_path, "history.xml", "2021-05-01T00:00:00Z", "2021-12-31T23:59:59Z", "2020-01-01T00:00:00Z")
     dump = name_dump([path])
     assert dump.dump_id == f"testwiki-{dump.files[0].sha256[:8]}"
@@ -101,6 +101,9 @@ def test_a_named_file_without_a_date_reaches_to_its_last_revision(tmp_path):
     remember(tmp_path, dump)
     (again,) = find_dumps(tmp_path)
     assert (again.dump_id, again.horizon, again.wiki) == (dump.dump_id, dump.horizon, "testwiki")
+    for reader in ("tempkb.wiki.dumps.sums.pieces_of", "hashlib.file_digest"):
+        monkeypatch.setattr(reader, lambda *_: pytest.fail("read again"))
+    assert again.files[0].sha256 == dump.files[0].sha256
 
 
 def test_the_sum_of_a_file_whose_path_is_not_utf_8_is_noted_and_found(tmp_path, monkeypatch):
@@ -111,7 +114,7 @@ def test_the_sum_of_a_file_whose_path_is_not_utf_8_is_noted_and_found(tmp_path, 
     (found,) = find_dumps(tmp_path)
     expected = hashlib.sha256(path.read_bytes()).hexdigest()
     assert found.files[0].sha256 == expected
-    monkeypatch.setattr("tempkb.wiki.dumps.sums.pieces_of", lambda _path: pytest.fail("read again"))
+    monkeypatch.setattr("tempkb.wiki.dumps.sums.sum_of", lambda _path: pytest.fail("read again"))
     (again,) = find_dumps(tmp_path)
     assert again.files[0].sha256 == expected
 

@@ -245,6 +245,6 @@ def test_the_command_gives_windows_that_stand_their_items_and_their_mentions_too
 
 def _wikidata():
     """Only the tables of Wikidata."""
-    from tempkb.wiki.wikidata.building import ALL
+    from tempkb.wiki.wikidata.tables import TABLES
 
-    return [argument for one in ALL for argument in ("--select", one.name)]
+    return [argument for one in TABLES for argument in ("--select", one.name)]

@@ -9,7 +9,8 @@ import pytest
 
 import tempkb.wiki.wikitext
 from tempkb.core.titles import Site
-from tempkb.wiki.wikitext import language_templates, parser_functions, template_tables
+from tempkb.wiki.wikitext import language_templates, template_tables
+from tempkb.wiki.wikitext import renderers as parser_functions
 from tempkb.wiki.wikitext.article import read_article
 from tempkb.wiki.wikitext.template_tables import common_table, own_table, silent_when, table_version
 

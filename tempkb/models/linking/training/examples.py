@@ -1,6 +1,6 @@
 """Reads what linkers learn from: the mentions of a release at a cut, with the texts of their entities.
 
-Hard negatives: wrong entities that another linker ranks high for a mention, so that there is much to be learnt.
+Hard negatives are wrong entities that another linker ranks high for a mention, so that there is much to be learnt.
 """
 
 import json
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from tempkb.benchmarks.register import partition_of, release_version
 from tempkb.core.errors import ModelError, SettingsError
+from tempkb.models.devices import on_threads, threads_for
 from tempkb.models.linking.candidates import Candidates, digests_of
 from tempkb.models.linking.inputs import EntityText, MentionText
 from tempkb.models.linking.known import FIRST, linkable_of, words_of
@@ -23,7 +24,7 @@ from tempkb.models.linking.requests import LinkRequest, command_of
 from tempkb.models.linking.searching import top
 from tempkb.models.linking.steps import is_trained_on_present, present_mentions
 from tempkb.models.linking.training.lessons import Example, digest_of_examples
-from tempkb.models.linking.vectors import dtype_of, encode_missing, encoder_of, on_threads, vectors_of
+from tempkb.models.linking.vectors import dtype_of, encode_missing, encoder_of, vectors_of
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
@@ -171,7 +172,7 @@ def with_hard_negatives(
     request = LinkRequest(dtype=dtype_of(store, row["linker"]), device=device)
     encode_missing(store, row, [candidates], request, log)
     encoder = encoder_of(row, request)
-    with on_threads(encoder.n_parameters, device):
+    with on_threads(threads_for(encoder.n_parameters)):
         queries = encoder.mentions([one.mention for one in examples])
     pages, vectors = vectors_of(store, row, candidates, folder)
     # So many that enough are left without those that have the text of the right one.

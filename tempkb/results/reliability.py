@@ -1,0 +1,116 @@
+"""How often choices and answers are right that a model gives with some confidence: rows and picture of reliability.
+
+The confidence in an answer is the probability that the model gave all of its tokens; of a masked model a
+pseudo-probability, which depends on the number of masks. An answer that runs on behind the name (of causal.greedy) has
+no probability of its own, and served models may tell none: they have no rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tempkb.core.pictures import figure
+from tempkb.core.statistics import Calibration, calibration
+from tempkb.models.generations.tables import GENERATIONS
+from tempkb.results.answering import calibrated
+from tempkb.results.judged_tables import JUDGED_ANSWERS
+from tempkb.results.judging import RUNNING_ON
+from tempkb.results.reading import read_answers
+from tempkb.results.requests import KnowledgeRequest
+from tempkb.store.store import Store
+
+Row = Mapping[str, Any]
+ERROR = "error"
+"""Stands in the place of a bin in the row of a calibration error."""
+
+
+def rows(store: Store) -> list[dict[str, Any]]:
+    """Return a row for each bin of confidence of a release, a model's scorer or decoder and a kind of choices.
+
+    Behind them, of each, a row with the calibration error of all of its choices.
+    """
+    found: list[dict[str, Any]] = []
+    for answers in read_answers(store, KnowledgeRequest()):
+        for choices, some in (("changes before", answers.is_before), ("changes after", answers.is_after)):
+            found += _rows((answers.release, answers.model, answers.scorer, choices), calibrated(answers, some))
+    return sorted([*found, *_of_answers(store)], key=_place)
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    return (row["release"], row["choices"], row["way"], row["bin"] == ERROR, len(row["bin"]), row["bin"], row["model"])
+
+
+def _of_answers(store: Store) -> Iterator[dict[str, Any]]:
+    """The rows of answers to queries about facts, which are right if they are a right name."""
+    if not store.lake.partitions(JUDGED_ANSWERS.name):
+        return
+    groups = store.ask(
+        f"""
+        SELECT j.release, j.model, j.decoder, list(exp(g.log_prob_nats) ORDER BY j.item_id) AS confidences,
+               list(j.exact_match ORDER BY j.item_id) AS is_right, list(j.cluster_id ORDER BY j.item_id) AS clusters
+        FROM {JUDGED_ANSWERS.name} AS j JOIN {GENERATIONS.name} AS g USING (question_id, model, decoder)
+        WHERE j.wording = 'once' AND j.exact_match IS NOT NULL AND g.rank = 1 AND g.log_prob_nats IS NOT NULL
+          AND NOT starts_with(j.decoder, '{RUNNING_ON}')
+        GROUP BY ALL ORDER BY ALL
+        """,
+        JUDGED_ANSWERS.name,
+        GENERATIONS.name,
+    )
+    for one in groups:
+        # Rounding may leave a certain answer just above one.
+        confidences = np.minimum(one["confidences"], 1.0)
+        found = calibration(confidences, one["is_right"], one["clusters"])
+        yield from _rows((one["release"], one["model"], one["decoder"], "answers"), found)
+
+
+def _rows(of: tuple[str, ...], found: Calibration | None) -> Iterator[dict[str, Any]]:
+    """A row for each bin, and one for the calibration error of all."""
+    if found is None:
+        return
+    about = dict(zip(("release", "model", "way", "choices"), of, strict=True))
+    for number, one in enumerate(found.bins, 1):
+        right = one.right
+        yield {
+            **about,
+            "bin": str(number),
+            "confidence": one.mean_confidence,
+            "value": right.value,
+            "low": right.low,
+            "high": right.high,
+            "minus_confidence": right.value - one.mean_confidence,
+            "n_items": right.n_items,
+            "n_clusters": right.n_clusters,
+            "brier": None,
+        }
+    figures = {"value": found.error, "n_items": found.brier.n_items, "n_clusters": found.brier.n_clusters}
+    unknown = dict.fromkeys(("confidence", "low", "high", "minus_confidence"))
+    yield {**about, "bin": ERROR, **unknown, **figures, "brier": found.brier.value}
+
+
+@contextmanager
+def reliability_figure(_store: Store, rows: Sequence[Row]) -> Iterator[Any]:
+    """Give a figure of the share of right choices by confidence: a panel for each release and kind of choices."""
+    panels: dict[str, dict[str, list[Row]]] = {}
+    for row in rows:
+        if row["confidence"] is not None:
+            series = panels.setdefault(f"{row['release']}, {row['choices']}", {})
+            series.setdefault(f"{row['model']} {row['way']}", []).append(row)
+    n = max(1, len(panels))
+    with figure(n, 1, width=1 + 4.2 * n, height=4.6) as (canvas, axes):
+        for axis, (title, series) in zip([axes] if n == 1 else axes, sorted(panels.items()), strict=False):
+            axis.plot([0, 1], [0, 1], color="#c8ced6", linewidth=1, zorder=0)
+            for name, bins in sorted(series.items()):
+                xs, ys = [one["confidence"] for one in bins], [one["value"] for one in bins]
+                (line,) = axis.plot(xs, ys, "o-", markersize=3.5, linewidth=1, label=name)
+                for x, one in zip(xs, bins, strict=True):
+                    if one["low"] is not None:
+                        axis.plot([x, x], [one["low"], one["high"]], color=line.get_color(), linewidth=1, alpha=0.5)
+            axis.set_title(title, fontsize=8)
+            axis.set_xlabel("mean confidence of the bin", fontsize=8)
+            axis.set_ylabel("share of right choices", fontsize=8)
+            axis.tick_params(labelsize=7)
+            axis.legend(fontsize=6, frameon=False)
+            axis.spines[["top", "right"]].set_visible(False)
+        yield canvas
