@@ -212,7 +212,7 @@ def import_libraries(aside):
     with mock.patch.dict(os.environ, MPLCONFIGDIR=str(aside)):
         _draw()
     import tempkb
-    from tempkb.benchmarks.ecbd.chunking import TextBlobChunker
+    from tempkb.benchmarks.chunking import TextBlobChunker
 
     for module in pkgutil.walk_packages(tempkb.__path__, "tempkb."):
         if module.name not in _LATE:

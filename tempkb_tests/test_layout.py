@@ -50,6 +50,9 @@ SHARED_BY_BENCHMARKS = {
     "tasks",
     "benchmark",
     "chance",
+    "chunking",
+    "cutting",
+    "sentences",
     "card",
     "designs",
     "linkable",
@@ -120,6 +123,7 @@ ASSETS = {
     "ecbd_cloze": "ecbd",
     "ecbd_releases": "ecbd",
     "ecbd_prompts": "ecbd",
+    "dated_texts": "corpora",
     "models": "models",
     "mixtures": "models",
     "prompt_scores": "scores",
@@ -287,7 +291,18 @@ def test_every_asset_is_described_versioned_owned_and_partitioned(graph):
 
 def test_what_is_made_for_releases_says_what_its_partitions_are(graph):
     told = {key for key, facts in graph.items() if "A partition is a release, made by `tempkb release`." in facts[1]}
-    others = {"dumps", "revisions", "mentions", "wikidata", "models", "scores", "generations", "linking", "results"}
+    others = {
+        "dumps",
+        "revisions",
+        "mentions",
+        "wikidata",
+        "corpora",
+        "models",
+        "scores",
+        "generations",
+        "linking",
+        "results",
+    }
     assert told == {key for key, group in ASSETS.items() if group not in others}
 
 
@@ -355,10 +370,11 @@ def test_every_asset_is_a_declared_table():
             "nil_thresholds",
             "nil_results",
             "knows",
+            "dated_texts",
         )
         if table.name in of_models or table.name.endswith("_prompts"):
             # A model comes from a checkpoint, not from the dumps of a wiki, and results are about models. A prompt is a
-            # text, whose item has its origin.
+            # text, whose item has its origin. Dated texts may be a user's own.
             continue
         assert "wiki" in table.schema.names
         # Rows of a release's plan and statistics come of several dumps; its own row names them.

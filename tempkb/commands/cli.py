@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import click
 
 import tempkb
+from tempkb.commands.corpora import corpus
 from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
 from tempkb.commands.models import generate, model, score, scores, train
@@ -217,10 +218,11 @@ def publish() -> None:
     metavar="NAME",
     help="A linker with its vectors and scores, and with its checkpoint if it was trained here.",
 )
+@click.option("--corpus", default="", metavar="NAME", help="A corpus of dated text.")
 @click.option("--force", is_flag=True, help="Remove the dump even if windows still wait for it.")
 @YES
 def rm(force: bool, yes: bool, **named: str) -> None:
-    """Remove windows, a release, a dump, a language model or a linker.
+    """Remove windows, a release, a dump, a language model, a linker or a corpus.
 
     They are removed from the lake and from DuckDB. Lists first what would be
     removed, and asks for confirmation. The files of the lake are deleted by
@@ -234,6 +236,7 @@ def rm(force: bool, yes: bool, **named: str) -> None:
       tempkb rm --dump simplewiki-20260101
       tempkb rm --model t5-large
       tempkb rm --linker demo-2022-01-01-demo
+      tempkb rm --corpus home
     """
     from tempkb.commands.screens.upkeep import remove_what
 
@@ -444,6 +447,7 @@ def release() -> None:
 
 
 for _command in (
+    corpus,
     model,
     train,
     score,

@@ -1,4 +1,4 @@
-"""The commands of language models: `tempkb model`, `train`, `score`, `generate` and `scores`. All else is imported late."""
+"""The commands of language models: `tempkb model`, `train`, `score`, `generate` and `scores`. All else is imported by each."""
 
 from collections.abc import Callable
 from pathlib import Path

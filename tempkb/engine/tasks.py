@@ -55,7 +55,7 @@ class Order:
     """What is asked of a task.
 
     Attributes:
-        keys: windows, dumps, releases, or a model or linker.
+        keys: windows, dumps, releases, or a model, linker or corpus.
         words: how, by the names of the task's options.
         tables: names of those that are wanted.
         is_automatic: did no person ask?
@@ -245,7 +245,7 @@ def works_on(family: Family, keys: Sequence[str]) -> list[str]:
     if family is Family.WINDOW:
         return ["windows"]
     kind = "dump" if family is Family.ENTITIES else family.value
-    return [f"{kind} {key}" for key in keys] if kind in ("dump", "model", "linker") else []
+    return [f"{kind} {key}" for key in keys] if kind in ("dump", "model", "linker", "corpus") else []
 
 
 def said_in(*requests: type) -> tuple[Option, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 from tempkb.benchmarks.register import to_build_again
 from tempkb.core.settings import Home
 from tempkb.models.checking import UNSAID, differing_from_said
+from tempkb.models.corpora.steps import command_of as command_of_corpus
 from tempkb.models.generations.kind import KINDS as ANSWERS
 from tempkb.models.known import known_model, training_of, words_of_row
 from tempkb.models.linking.known import known_linker, words_of
@@ -35,6 +36,8 @@ def command_for(store: Store, table: str, partition: str) -> str:
         return _import(model_of(partition)) if is_imported(partition) else _of_answers(store.home, table, partition)
     if family is Family.LINKER:
         return _of_links(store.home, linker_of(partition))
+    if family is Family.CORPUS:
+        return command_of_corpus(store.lake, store.tables[table].owner_of(partition) or "")
     return to_build_again(store.tables[table], partition)
 
 

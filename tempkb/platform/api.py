@@ -17,11 +17,11 @@ from tempkb.wiki.revisions.tables import REBUILD_CHANGES, STABLE_SNAPSHOTS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MADE_FOR = frozenset(("release", "model", "linker", "dump_id", "window_start"))
+_MADE_FOR = frozenset(("release", "model", "linker", "corpus", "dump_id", "window_start"))
 _PARTS = re.compile(r"--|\.(?=\d{4}-\d\d-\d\d$)")
 _SHOWN = 10
 _COMMANDS = {Family.RESULT: "results"} | {
-    one: f"{one.value} --help" for one in (Family.RELEASE, Family.MODEL, Family.LINKER)
+    one: f"{one.value} --help" for one in (Family.RELEASE, Family.MODEL, Family.LINKER, Family.CORPUS)
 }
 
 
@@ -46,7 +46,7 @@ def read(table: str, **equal: Any) -> "pa.Table":
 
     Raises:
         SettingsError: if there is no such home, table, column or comparable value, nothing of the table is built, or
-            nothing of the named cut, window, release, model, linker or dump.
+            nothing of the named cut, window, release, model, linker, corpus or dump.
     """
     store = open_store()
     if not store.home.path.exists():

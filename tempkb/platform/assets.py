@@ -99,6 +99,7 @@ def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[st
         Family.WINDOW: windows,
         Family.MODEL: MODELS,
         Family.LINKER: LINKERS,
+        Family.CORPUS: CORPORA,
     }
 
 
@@ -111,12 +112,15 @@ MODELS = dg.DynamicPartitionsDefinition(name="models")
 LINKERS = dg.DynamicPartitionsDefinition(name="linkers")
 """One partition per linker; the key is its name."""
 
+CORPORA = dg.DynamicPartitionsDefinition(name="corpora")
+"""One partition per corpus of dated text; the key is its name."""
+
 CHAINED = ".dagster/tempkb_chained"
 """Tag of the runs that automation has asked for. Dagster's UI hides tags that begin with `.dagster/`."""
 
 
 # Several keys are several runs.
-_ONE_A_RUN = (Family.MODEL, Family.LINKER, Family.RESULT, Family.DUMP)
+_ONE_A_RUN = (Family.MODEL, Family.LINKER, Family.CORPUS, Family.RESULT, Family.DUMP)
 Result = dg.MaterializeResult[None] | dg.AssetCheckResult
 
 

@@ -47,7 +47,7 @@ from tempkb.wiki.revisions.windows import read_windows
 
 DUMPS_JOB, WINDOWS_JOB, WIKIDATA_JOB, RETIRE_JOB = "register_dump", "build_windows", "read_wikidata", "retire_dumps"
 MODELS_JOB, GENERATIONS_JOB = "score_models", "generate_answers"
-LINKERS_JOB, RESULTS_JOB = "link_mentions", "compare_models"
+LINKERS_JOB, RESULTS_JOB, CORPORA_JOB = "link_mentions", "compare_models", "date_texts"
 # The jobs of tables but those of releases, by their family.
 _JOBS = {
     Family.DUMP: (DUMPS_JOB, "Write down the files of a dump, and the pages its SQL tables know."),
@@ -64,6 +64,10 @@ _JOBS = {
     Family.LINKER: (
         LINKERS_JOB,
         "Train a linker on a snapshot of TempEL, encode entities, and link the mentions of releases.",
+    ),
+    Family.CORPUS: (
+        CORPORA_JOB,
+        "Date the sentences of the wiki by the window in which each is first seen, or read a corpus of a user's own.",
     ),
     Family.RESULT: (
         RESULTS_JOB,

@@ -21,7 +21,7 @@ from tempkb.core.files import replace_whole
 from tempkb.core.settings import Home
 from tempkb.engine.steps import Look
 from tempkb.engine.tasks import Shows, Task
-from tempkb.platform.assets import DUMPS, LINKERS, MODELS, code_version_of, facts_of_key, in_dagster, keys_of, sample_of
+from tempkb.platform.assets import code_version_of, facts_of_key, in_dagster, keys_of, partitions_of, sample_of
 from tempkb.platform.rooms import steps, tasks
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
@@ -232,7 +232,8 @@ def _assets(home: Home) -> Iterator[_Asset]:
 
 def _sets(store: Store) -> dict[str, list[str]]:
     """The keys of the sets of partitions that come as they appear, by the name of the set."""
-    sets = {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.MODEL: MODELS, Family.LINKER: LINKERS}
+    every = partitions_of(store.home.settings).items()
+    sets = {family: one for family, one in every if isinstance(one, dg.DynamicPartitionsDefinition)}
     found: dict[str, set[str]] = {str(one.name): set() for one in sets.values()}
     for table in store.tables.values():
         if table.family in sets:

@@ -1,13 +1,14 @@
 """The rooms, in the order of the data. Whoever needs all tables or views goes through these.
 
 dumps -> revisions -> wikitext, mentions -> benchmarks -> scores, generations -> results
-dumps -> wikidata --------------------------^   models, linking
+dumps -> wikidata --------------------------^   models, linking, corpora
 """
 
 from typing import TYPE_CHECKING
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.views import ROOM as FACT_QUERIES
+from tempkb.models.corpora.tables import ROOM as CORPORA
 from tempkb.models.generations.tables import ROOM as GENERATIONS
 from tempkb.models.linking.tables import ROOM as LINKING
 from tempkb.models.scores.tables import ROOM as SCORES
@@ -29,6 +30,7 @@ ROOMS = (
     WIKIDATA,
     FACT_QUERIES,
     *(one.room for one in BENCHMARKS),
+    CORPORA,
     MODELS,
     SCORES,
     GENERATIONS,

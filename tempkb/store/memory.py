@@ -42,9 +42,10 @@ def _shared() -> "duckdb.DuckDBPyConnection":
 
 
 @contextmanager
-def spilling_to(folder: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Give a connection that writes to `folder` what does not fit in memory."""
+def spilling_to(folder: Path, memory: str = "") -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Give a connection that writes to `folder` what does not fit in memory; it may take `memory`, such as 1GB."""
     with in_memory() as connection:
+        connection.execute(f"SET memory_limit = {literal(memory)}" if memory else "")
         connection.execute(f"SET temp_directory = {literal(folder)}; SET preserve_insertion_order = false")
         yield connection
 

@@ -101,7 +101,7 @@ class Table:
         return f"SELECT {columns} LIMIT 0"
 
     def owner_of(self, key: str) -> str | None:
-        """Return the window, dump, release, model or linker to which a partition belongs.
+        """Return the window, dump, release, corpus, model or linker to which a partition belongs.
 
         Returns:
             None for that of all results, and for a quarter, which belongs to several windows.
@@ -110,6 +110,8 @@ class Table:
             return key if self.partitioned_by == "window" else None
         if self.family in (Family.MODEL, Family.LINKER):
             return key.partition(SEPARATOR)[0]
+        if self.family is Family.CORPUS:
+            return _CUT.sub("", key)
         if self.family is Family.RELEASE and self.partitioned_by != "release":
             return _CUT.sub("", key)
         return None if self.family is Family.RESULT else key

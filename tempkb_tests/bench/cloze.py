@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tempkb.benchmarks.ecbd.chunking import Chunker, SpacyChunker, TextBlobChunker, load_pipeline
+from tempkb.benchmarks.chunking import Chunker, SpacyChunker, TextBlobChunker, load_pipeline
 from tempkb.benchmarks.ecbd.matching import NameFinder, longest
-from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans, random_spans
+from tempkb.benchmarks.sentences import Place
 from tempkb_tests.bench.measuring import PAIRS, row, spread
 from tempkb_tests.benchmarks.ecbd.test_chunking import train
 from tempkb_tests.conftest import run_tempkb

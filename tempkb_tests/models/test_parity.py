@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
+from tempkb.benchmarks.sentences import Place
 from tempkb.models.batching import Limits
 from tempkb.models.families import TRAITS
 from tempkb.models.scoring import Scorer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.benchmarks.ecbd.sentences import MASK, Place
+from tempkb.benchmarks.sentences import MASK, Place
 from tempkb.wiki.dumps.files import open_dump
 
 _NAMED = os.environ.get("TEMPKB_REAL_DATA")

@@ -9,8 +9,8 @@ from datetime import date, timedelta
 import pytest
 
 import tempkb
+from tempkb.benchmarks.chunking import Chunk, Chunker, SpacyChunker, TextBlobChunker, open_chunker
 from tempkb.benchmarks.ecbd.categories import category_classes, category_names
-from tempkb.benchmarks.ecbd.chunking import Chunk, Chunker, SpacyChunker, TextBlobChunker, open_chunker
 from tempkb.benchmarks.ecbd.entities import origin_window
 from tempkb.benchmarks.ecbd.matching import Article, Sighting
 from tempkb.benchmarks.ecbd.released import (
@@ -22,9 +22,9 @@ from tempkb.benchmarks.ecbd.released import (
     released_random_spans,
 )
 from tempkb.benchmarks.ecbd.sentence_filters import quoted_spans
-from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans
 from tempkb.benchmarks.released_files import read_records
+from tempkb.benchmarks.sentences import Place
 from tempkb.core.windows import Granularity
 from tempkb.store.plain import plain_rows
 from tempkb_tests.benchmarks.ecbd.test_spans import independent

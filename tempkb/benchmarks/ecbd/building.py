@@ -13,16 +13,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
+from tempkb.benchmarks.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.entities import choose_entities
-from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
+from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester
 from tempkb.benchmarks.ecbd.matching import KINDS, RELEASED_KINDS, Name, NameFinder, Sighting, names_of
 from tempkb.benchmarks.ecbd.popular import count_elsewhere, is_risky
 from tempkb.benchmarks.ecbd.released import released_filters
 from tempkb.benchmarks.ecbd.selection import select_items, spans_of, within_caps
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of
-from tempkb.benchmarks.ecbd.sentences import Place, Splitter, is_whole, sentencex_splitter
 from tempkb.benchmarks.ecbd.sources import (
     STAGED_ENTITIES,
     STAGED_NAMES,
@@ -44,6 +43,7 @@ from tempkb.benchmarks.ecbd.tables import (
     TARGET_ID,
 )
 from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
+from tempkb.benchmarks.sentences import Place, Splitter, first_seen, is_whole, sentencex_splitter
 from tempkb.benchmarks.work import ReleaseWork
 from tempkb.core.errors import DesignError
 from tempkb.core.files import open_parquet

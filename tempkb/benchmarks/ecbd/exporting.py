@@ -8,11 +8,11 @@ from typing import Any
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.design import SPLITS, Release
 from tempkb.benchmarks.ecbd.released import Tokens
-from tempkb.benchmarks.ecbd.sentences import MASK, words_of
 from tempkb.benchmarks.ecbd.spans import NP, RANDOM
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, TABLES
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.register import release_versions
+from tempkb.benchmarks.sentences import MASK, words_of
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store

@@ -7,11 +7,10 @@ and what they leave out is counted.
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
 
 from tempkb.benchmarks.ecbd.matching import Article, Match, NameFinder, Sighting, longest
 from tempkb.benchmarks.ecbd.released import released_mentions
-from tempkb.benchmarks.ecbd.sentences import Place, Splitter, clean_definition, split_paragraph
+from tempkb.benchmarks.sentences import Place, Splitter, clean_definition, split_paragraph
 from tempkb.core.filtering import Chain, LeftOut
 from tempkb.wiki.wikitext.counting import count_words
 
@@ -125,24 +124,3 @@ def _within(matches: Sequence[Match], starts: Sequence[int], place: Place) -> li
 
 def _is_long(text: str, paragraph: Place) -> bool:
     return count_words(text[paragraph.start : paragraph.end]) > _MORE_WORDS_THAN
-
-
-def first_seen(sentences: Sequence[str], earlier: Iterable[tuple[Any, str]]) -> list[Any]:
-    """Return, for each sentence, the label of the first text that contains it; None if none does.
-
-    Args:
-        sentences: the sentences; they may repeat.
-        earlier: (label, text), the oldest first.
-    """
-    import ahocorasick_rs
-
-    distinct = list(dict.fromkeys(sentences))
-    automaton = ahocorasick_rs.AhoCorasick(distinct, ahocorasick_rs.MatchKind.Standard, False)
-    seen: dict[int, Any] = {}
-    for label, text in earlier:
-        for at, _, _ in automaton.find_matches_as_indexes(text, overlapping=True):
-            seen.setdefault(at, label)
-        if len(seen) == len(distinct):
-            break
-    by_text = {sentence: seen.get(at) for at, sentence in enumerate(distinct)}
-    return [by_text[sentence] for sentence in sentences]

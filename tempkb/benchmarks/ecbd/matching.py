@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.sentences import Place
 from tempkb.core.titles import in_small
 from tempkb.wiki.wikitext.counting import may_part
 

@@ -6,9 +6,9 @@ from functools import partial
 
 import pyarrow as pa
 
+from tempkb.benchmarks.chunking import FALLBACK
 from tempkb.benchmarks.ecbd.building import write_prompts, write_release
 from tempkb.benchmarks.ecbd.card import card_of, items_by_window, plot_categories, plot_windows
-from tempkb.benchmarks.ecbd.chunking import FALLBACK
 from tempkb.benchmarks.ecbd.design import Design, Release, make_design, read_entry
 from tempkb.benchmarks.ecbd.exporting import YEAR, write_files
 from tempkb.benchmarks.ecbd.reading import PROMPTING

@@ -14,11 +14,11 @@ from functools import cache
 from typing import Any
 
 from tempkb.benchmarks.chance import draw
-from tempkb.benchmarks.ecbd.chunking import Chunk
+from tempkb.benchmarks.chunking import Chunk
 from tempkb.benchmarks.ecbd.matching import Sighting
 from tempkb.benchmarks.ecbd.sentence_filters import holds_mask, repeated
-from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import NP, RANDOM, Span
+from tempkb.benchmarks.sentences import Place
 from tempkb.core.filtering import Chain, Filter
 
 MAX_TOKENS = 5

@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from tempkb.benchmarks.chance import Hashes, draw, rendezvous
-from tempkb.benchmarks.ecbd.chunking import Chunk
+from tempkb.benchmarks.chunking import Chunk
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.matching import folded, holds
 from tempkb.benchmarks.ecbd.released import Tokens, released_noun_spans, released_random_spans
-from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.sources import staged
 from tempkb.benchmarks.ecbd.spans import NP, RANDOM, Reach, Span, noun_spans, random_spans
+from tempkb.benchmarks.sentences import Place
 from tempkb.benchmarks.work import ReleaseWork, make_table
 from tempkb.core.filtering import LeftOut
 

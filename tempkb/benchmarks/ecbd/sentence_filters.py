@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tempkb.benchmarks.ecbd.forms import count_forms, count_text
 from tempkb.benchmarks.ecbd.matching import Sighting, longest
-from tempkb.benchmarks.ecbd.sentences import MASK, is_whole
+from tempkb.benchmarks.sentences import MASK, is_whole
 from tempkb.core.filtering import Chain, Filter
 from tempkb.wiki.wikitext.counting import count_words
 from tempkb.wiki.wikitext.holes import count_inside

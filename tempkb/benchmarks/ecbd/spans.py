@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tempkb.benchmarks.chance import draw
-from tempkb.benchmarks.ecbd.chunking import Chunk
+from tempkb.benchmarks.chunking import Chunk
 from tempkb.benchmarks.ecbd.forms import gives_away
 from tempkb.benchmarks.ecbd.sentence_filters import holds_half_pair, parts_quotation, quotations
-from tempkb.benchmarks.ecbd.sentences import Place, Word, covered, is_balanced, says_nothing, words_of
+from tempkb.benchmarks.sentences import Place, Word, covered, is_balanced, says_nothing, words_of
 
 NP, RANDOM = "np", "random"
 _WORDS_OF_PRONOUNS = """

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.sentences import Place
 from tempkb.core.prompts import Prompt
 
 Variant = Literal["original", "no_ent", "no_ent_released", "no_ent_chunk", "definition", "random_definition"]

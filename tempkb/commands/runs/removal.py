@@ -1,4 +1,4 @@
-"""Removing windows, releases, dumps, models and linkers from a home. Independent of Dagster.
+"""Removing windows, releases, dumps, models, linkers and corpora from a home. Independent of Dagster.
 
 A partition is forgotten in the lake at once, and in DuckDB by the next
 publication; its files are deleted by `tempkb gc`. Texts are partitioned by quarter and
@@ -17,6 +17,9 @@ from tempkb.benchmarks.register import entry_path, frozen_versions, release_name
 from tempkb.core.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.core.files import own_tree, real_folders, remove_tree
 from tempkb.core.windows import Window
+from tempkb.models.corpora.steps import names as corpora
+from tempkb.models.corpora.tables import HOME
+from tempkb.models.corpora.tables import parts_of as parts_of_corpus
 from tempkb.models.generations.kind import KINDS
 from tempkb.models.known import TRAINING
 from tempkb.models.linking.known import known_linkers
@@ -61,7 +64,10 @@ def of_windows(store: Store, windows: Sequence[Window]) -> Removal:
     Raises:
         SettingsError: nothing is built of them.
     """
-    found = _of(store, {window.key for window in windows}, Family.WINDOW)
+    keys = {window.key for window in windows}
+    # What was made of the snapshot goes with it; it could not be made again.
+    made = [(table, key) for table, key in _of(store, {HOME}, Family.CORPUS) if parts_of_corpus(key)[1] in keys]
+    found = [*_of(store, keys, Family.WINDOW), *made]
     if not found:
         raise SettingsError(f"--window: nothing is built of {', '.join(window.label for window in windows)}")
     notes = ["The next build, by hand or by the sensor, builds these windows again if a dump serves them."]
@@ -163,6 +169,18 @@ def of_linker(store: Store, name: str) -> Removal:
         removal.paths.append(checkpoint)
         removal.notes.append(f"Its checkpoint {checkpoint}, which was trained here, is deleted.")
     return removal
+
+
+def of_corpus(store: Store, name: str) -> Removal:
+    """Find the texts of a corpus.
+
+    Raises:
+        SettingsError: there is no such corpus.
+    """
+    found = _of(store, {name}, Family.CORPUS)
+    if not found:
+        raise SettingsError(f"corpus {name!r}: no such corpus; there: {', '.join(corpora(store.lake)) or 'none'}")
+    return Removal(found)
 
 
 def _of_row(store: Store, table: Table, folder: Path, name: str, *, has_more: bool = False) -> Removal:

@@ -6,7 +6,16 @@ import shlex
 import click
 
 from tempkb.benchmarks.register import LOOK, alone, frozen_versions
-from tempkb.commands.runs.removal import Removal, of_dump, of_linker, of_model, of_release, of_windows, remove
+from tempkb.commands.runs.removal import (
+    Removal,
+    of_corpus,
+    of_dump,
+    of_linker,
+    of_model,
+    of_release,
+    of_windows,
+    remove,
+)
 from tempkb.commands.screens.console import say, show
 from tempkb.commands.screens.failure import fail, tell
 from tempkb.core.errors import SettingsError
@@ -95,14 +104,14 @@ def remove_what(*, force: bool, ask: bool, **named: str) -> None:
     Args:
         force: also a dump that something waits for.
         ask: before anything is removed.
-        named: a release, dump, model or linker; or windows, by a key or a range of days. All others are empty.
+        named: a release, dump, model, linker or corpus; or windows, by a key or a range of days. All others are empty.
 
     Raises:
         SettingsError: not exactly one thing is named, or there is no such thing.
     """
     kinds = [kind for kind, name in named.items() if name]
     if len(kinds) != 1:
-        raise SettingsError("rm: expected one of --window, --release, --dump, --model and --linker")
+        raise SettingsError("rm: expected one of --window, --release, --dump, --model, --linker and --corpus")
     (kind,), store = kinds, open_store()
     name = named[kind]
     tell_strangers(store)
@@ -140,4 +149,4 @@ def _find(store: Store, kind: str, name: str, *, force: bool) -> Removal:
         is_range = ".." in name
         windows = windows_between(*parse_range(name), granularity) if is_range else [window_of_key(name, granularity)]
         return of_windows(store, list(windows))
-    return {"release": of_release, "model": of_model, "linker": of_linker}[kind](store, name)
+    return {"release": of_release, "model": of_model, "linker": of_linker, "corpus": of_corpus}[kind](store, name)

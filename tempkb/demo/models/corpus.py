@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 
 from tempkb.benchmarks.ecbd.matching import NameFinder, longest
-from tempkb.benchmarks.ecbd.sentences import Place, Splitter, sentencex_splitter, split_paragraph
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
+from tempkb.benchmarks.sentences import Place, Splitter, sentencex_splitter, split_paragraph
 from tempkb.core.errors import SettingsError
 from tempkb.core.windows import window_ending
 from tempkb.demo.models.recipe import FACTS, KINDS, is_withheld

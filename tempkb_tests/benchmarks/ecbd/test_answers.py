@@ -2,14 +2,14 @@
 
 import pytest
 
-from tempkb.benchmarks.ecbd.chunking import TextBlobChunker
+from tempkb.benchmarks.chunking import TextBlobChunker
 from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.forms import count_forms, count_text, gives_away
 from tempkb.benchmarks.ecbd.matching import Article, Match, NameFinder, Sighting
 from tempkb.benchmarks.ecbd.selection import _cap, within_caps
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of, holds_half_pair, parts_quotation, quotations
-from tempkb.benchmarks.ecbd.sentences import Place, says_nothing, words_of
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans, random_spans
+from tempkb.benchmarks.sentences import Place, says_nothing, words_of
 from tempkb.core.filtering import LeftOut
 from tempkb.store.memory import in_memory
 

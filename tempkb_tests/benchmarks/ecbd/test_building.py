@@ -15,10 +15,10 @@ import pytest
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.building import NO_CHUNK, NO_DEFINITION, prompt_rows
 from tempkb.benchmarks.ecbd.design import make_design
-from tempkb.benchmarks.ecbd.sentences import MASK, Place
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, TABLES
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.register import create, keep, load
+from tempkb.benchmarks.sentences import MASK, Place
 from tempkb.core.errors import ContractError, DesignError, SettingsError
 from tempkb.core.filtering import LeftOut
 from tempkb.core.prompts import Prompt

@@ -20,7 +20,7 @@ from tempkb.benchmarks.ecbd.matching import (
 )
 from tempkb.benchmarks.ecbd.released import released_filters, released_mentions
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of, quoted_spans
-from tempkb.benchmarks.ecbd.sentences import (
+from tempkb.benchmarks.sentences import (
     Place,
     clean_definition,
     covered,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tempkb.benchmarks.ecbd.chunking import Chunk
+from tempkb.benchmarks.chunking import Chunk
 from tempkb.benchmarks.ecbd.released import Tokens, released_distance, released_noun_spans, released_random_spans
-from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans, random_spans
+from tempkb.benchmarks.sentences import Place
 
 SENTENCE = "In May the Lamp of Varl lit (with some oil) one hundred old ships that it had called home again."
 

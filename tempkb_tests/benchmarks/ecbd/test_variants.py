@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.selection import Item, choose_definitions, split_entities
-from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
+from tempkb.benchmarks.sentences import Place
 
 
 def place(sentence: str, text: str) -> Place:

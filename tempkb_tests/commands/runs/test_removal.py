@@ -133,7 +133,7 @@ def test_commands_leave_what_lies_behind_links_and_name_it(demo_home, tmp_path):
 def test_exactly_one_thing_is_named(home):
     for arguments in ([], ["--dump", "x", "--release", "y"]):
         done = run_tempkb(home, "rm", *arguments, "--yes", check=False)
-        assert "expected one of --window, --release, --dump, --model and --linker" in done.stderr
+        assert "expected one of --window, --release, --dump, --model, --linker and --corpus" in done.stderr
 
 
 @pytest.fixture

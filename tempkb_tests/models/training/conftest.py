@@ -11,7 +11,7 @@ from tempkb.models.corpora.tables import DATED_TEXTS
 from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, TEMPLAMA, players, release
-from tempkb_tests.models.conftest import one_thread, saved  # noqa: F401 - fixtures of this package, too
+from tempkb_tests.models.conftest import saved  # noqa: F401 - a fixture of this package, too
 from tempkb_tests.wiki.wikidata.items import read_home
 
 NAMES = ("Ada", "Ben", "Cem", "Dov", "Eva", "Fay", "Gil", "Hal", "Ida", "Jan", "Kim", "Lea", "Max", "Ned", "Oda")

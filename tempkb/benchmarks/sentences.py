@@ -1,4 +1,4 @@
-"""Splits paragraphs into sentences and these into words, cleans definitions, recognises complete sentences. Pure.
+"""Splits paragraphs into sentences and these into words, cleans definitions, recognises and dates sentences. Pure.
 
 A word has no white space, and no punctuation around it, so that no answer begins with a bracket or ends with a comma.
 In scripts that are written without spaces each character is a word, as in `counting.py`. An answer that consists of
@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tempkb.wiki.wikitext.counting import UNSPACED, UNSPACED_MARKS
 from tempkb.wiki.wikitext.holes import CLOSING_SIGNS, SENTENCE_ENDS
@@ -112,6 +112,27 @@ def is_balanced(sentence: str) -> bool:
         if depth < 0:
             return False
     return depth == 0
+
+
+def first_seen(sentences: Sequence[str], earlier: Iterable[tuple[Any, str]]) -> list[Any]:
+    """Return, for each sentence, the label of the first text that contains it; None if none does.
+
+    Args:
+        sentences: the sentences; they may repeat.
+        earlier: (label, text), the oldest first.
+    """
+    import ahocorasick_rs
+
+    distinct = list(dict.fromkeys(sentences))
+    automaton = ahocorasick_rs.AhoCorasick(distinct, ahocorasick_rs.MatchKind.Standard, False)
+    seen: dict[int, Any] = {}
+    for label, text in earlier:
+        for at, _, _ in automaton.find_matches_as_indexes(text, overlapping=True):
+            seen.setdefault(at, label)
+        if len(seen) == len(distinct):
+            break
+    by_text = {sentence: seen.get(at) for at, sentence in enumerate(distinct)}
+    return [by_text[sentence] for sentence in sentences]
 
 
 class Word(NamedTuple):

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tempkb.benchmarks.ecbd.chunking import (
+from tempkb.benchmarks.chunking import (
     SpacyChunker,
     TextBlobChunker,
     load_pipeline,

@@ -12,11 +12,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from tempkb.benchmarks.ecbd.forms import Token, is_cut
-from tempkb.benchmarks.ecbd.sentences import Splitter
+from tempkb.benchmarks.cutting import Token, is_cut
+from tempkb.benchmarks.sentences import Splitter
 from tempkb.core.errors import ContractError, SettingsError
 
 FALLBACK = "(fallback)"
+MODEL = "en_core_web_sm"
+"""The spaCy pipeline that is taken if none is named."""
+
 _BATCH = 256
 
 

@@ -1,0 +1,92 @@
+"""The commands of `tempkb corpus`. All else is imported when they run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from tempkb.commands.declared import YES, close, options, words_typed
+from tempkb.models.corpora.requests import CorpusRequest, require_fit
+
+
+@click.group()
+def corpus() -> None:
+    """Make, add, list, show and remove corpora of dated text, on which models are trained."""
+
+
+@corpus.command()
+@options(CorpusRequest)
+def make(**asked: Any) -> None:
+    """Date the sentences of the home's wiki: each is of the window whose snapshot of the page has it first.
+
+    The corpus has the name home. Windows that are up to date are not made again.
+
+    \b
+    Example:
+      tempkb corpus make --windows 2021-01-01..2023-01-01 --chunker none
+    """
+    _run("home", (), words_typed(asked))
+
+
+@corpus.command()
+@click.argument("name")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False), metavar="FILE...")
+@options(CorpusRequest, "chunker", "spacy_model")
+def add(name: str, files: tuple[str, ...], **asked: Any) -> None:
+    """Add the corpus NAME from FILEs of your own: lines of JSON, or Parquet, with text and date.
+
+    The date is a day, YYYY-MM-DD, or an instant. Files with anything odd are refused with
+    the first such line, and nothing is added. An earlier corpus of that name is replaced.
+
+    \b
+    Example:
+      tempkb corpus add news news-2019.jsonl news-2020.parquet
+    """
+    _run(name, files, words_typed(asked))
+
+
+@corpus.command("list")
+def list_corpora() -> None:
+    """List the corpora of the home."""
+    from tempkb.commands.screens.corpora import print_corpora
+
+    print_corpora()
+
+
+@corpus.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Show the corpus NAME by window: its texts, and how many of them name years.
+
+    \b
+    Example:
+      tempkb corpus show home
+    """
+    from tempkb.commands.screens.corpora import print_corpus
+
+    print_corpus(name)
+
+
+@corpus.command()
+@click.argument("name")
+@YES
+def rm(name: str, yes: bool) -> None:
+    """Remove the corpus NAME from the home; files from which it was read stay.
+
+    \b
+    Example:
+      tempkb corpus rm news --yes
+    """
+    from tempkb.commands.screens.upkeep import remove_what
+
+    remove_what(corpus=name, force=False, ask=not yes)
+
+
+def _run(name: str, files: Sequence[str], words: Mapping[str, Any]) -> None:
+    from tempkb.commands.runs.jobs import past_damage, run_each
+    from tempkb.commands.screens.corpora import print_corpus
+    from tempkb.models.corpora.tables import DATED_TEXTS
+
+    require_fit(name, files)
+    summary = past_damage(lambda: run_each([DATED_TEXTS], {name: {**words, "files": files}}))
+    close(summary, *(() if summary.failures else (print_corpus, name)))
