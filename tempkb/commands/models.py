@@ -1,4 +1,4 @@
-"""The commands of language models: `tempkb model`, `train`, `score`, `generate` and `scores`. All else is imported by each."""
+"""The commands of language models: `tempkb model`, `train`, `score`, `generate`, `scores`. Each imports all else."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -16,7 +16,6 @@ from tempkb.core.options import Form
 
 _RANGE = re.compile(r"(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})")
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
-_LABEL = re.compile(r"(\d{4})(?:-([QW]?)(\d\d?))?")
 
 
 class Granularity(StrEnum):
@@ -89,24 +88,6 @@ def window_of(day: date, granularity: Granularity) -> Window:
         return Window(day - timedelta(days=day.weekday()), granularity)
     months = _MONTHS[granularity]
     return Window(date(day.year, (day.month - 1) // months * months + 1, 1), granularity)
-
-
-def read_label(label: str, granularity: Granularity) -> date | None:
-    """Return the first day of the window that has a label; None if none of that length has it.
-
-    >>> read_label("2021-Q4", Granularity.QUARTER), read_label("2021-W40", Granularity.WEEK)
-    (datetime.date(2021, 10, 1), datetime.date(2021, 10, 4))
-    """
-    found = _LABEL.fullmatch(label)
-    if found is None:
-        return None
-    year, kind, number = int(found[1]), found[2], int(found[3] or 1)
-    try:
-        month = 3 * number - 2 if kind else number
-        day = date.fromisocalendar(year, number, 1) if kind == "W" else date(year, month, 1)
-        return day if window_of(day, granularity).label == label else None
-    except ValueError:
-        return None
 
 
 def window_of_key(key: str, granularity: Granularity) -> Window:

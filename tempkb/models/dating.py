@@ -10,6 +10,7 @@ period of the training.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -18,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.benchmarks.fact_queries.prompts import date_in_words
-from tempkb.core.windows import Granularity, Window, nearest_days, read_label, window_of
+from tempkb.core.windows import Granularity, Window, nearest_days, window_of
 
 _LINE = "tempkb_dating"
+_DATE = re.compile(rf"(?:{'|'.join(Granularity)}): (\d{{4}})(?:-([QW]?)(\d\d?))? ")
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,6 @@ class Dating:
         starts = [one.start.isoformat() for one in self.periods]
         return {_LINE: {"period": self.periods[0].granularity, "starts": starts, "has_experts": self.has_experts}}
 
-    def expert(self, period: Window) -> Window:
-        """Return the period of training whose expert answers what is asked about another one."""
-        (start,) = nearest_days([one.start for one in self.periods], period.start, 1)
-        return replace(period, start=start)
-
     def folder_of(self, checkpoint: Path, expert: Window) -> Path:
         """Return the folder with the weights of an expert; that of the newest one is the checkpoint's."""
         return checkpoint if expert == self.periods[-1] else checkpoint / expert.label
@@ -62,9 +59,10 @@ class Dating:
         """Return which period a text before a gap is about, and the text as the model is to read it."""
         day, text = without_date(left)
         period = self.periods[-1] if day is None else window_of(day, self.periods[-1].granularity)
-        if self.has_experts:
-            return self.expert(period), text
-        return period, date_in_words(period.granularity, period.label) + text
+        if not self.has_experts:
+            return period, date_in_words(period.granularity, period.label) + text
+        (start,) = nearest_days([one.start for one in self.periods], period.start, 1)
+        return replace(period, start=start), text
 
     def stream(
         self, asked: Iterable[Any], answers: Callable[[Iterable[Any]], Iterator[Any]], take: Callable[[Window], None]
@@ -89,10 +87,8 @@ def dating_of(row: Mapping[str, Any]) -> Dating | None:
         from huggingface_hub import try_to_load_from_cache
 
         found = try_to_load_from_cache(checkpoint, "config.json", revision=revision)
-        file = Path(found) if isinstance(found, str) else None
-    else:
-        file = Path(checkpoint) / "config.json" if checkpoint else None
-    return read_dating(file.parent) if file is not None and file.is_file() else None
+        return read_dating(Path(found).parent) if isinstance(found, str) else None
+    return read_dating(Path(checkpoint)) if checkpoint else None
 
 
 def read_dating(folder: Path) -> Dating | None:
@@ -109,9 +105,11 @@ def without_date(text: str) -> tuple[date | None, str]:
     >>> without_date("quarter: 2019-Q2 Ada works for "), without_date("In the year: ")
     ((datetime.date(2019, 4, 1), 'Ada works for '), (None, 'In the year: '))
     """
-    kind, _, rest = text.partition(": ")
-    label, blank, after = rest.partition(" ")
-    if not blank or kind not in [*Granularity]:
+    if not (found := _DATE.match(text)):
         return None, text
-    day = read_label(label, Granularity(kind))
-    return (None, text) if day is None else (day, after)
+    year, kind, number = int(found[1]), found[2], int(found[3] or 1)
+    try:
+        day = date.fromisocalendar(year, number, 1) if kind == "W" else date(year, number * (3 if kind else 1), 1)
+    except ValueError:
+        return None, text
+    return (day.replace(month=day.month - 2) if kind == "Q" else day), text[found.end() :]

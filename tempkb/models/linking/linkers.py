@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 
 from tempkb.core.errors import ModelError, SettingsError
-from tempkb.core.files import own, remove_tree
 from tempkb.core.options import Words
 from tempkb.models.known import TRAINING, training_of
 from tempkb.models.linking.known import known_linker
@@ -19,7 +19,7 @@ from tempkb.models.linking.training.lessons import Example, Lesson, digest_of_ex
 from tempkb.models.linking.vectors import version_of
 from tempkb.models.training.lessons import Course, sha256_of
 from tempkb.models.training.requests import require_extra
-from tempkb.models.training.teaching import base_of, n_gpus_for
+from tempkb.models.training.teaching import base_of, n_gpus_for, require_free, settle
 from tempkb.store.drafts import Provenance
 from tempkb.store.said import change_said
 from tempkb.store.store import Store
@@ -117,11 +117,7 @@ class _Run:
         """Train it, going on from where an earlier run has ended."""
         from tempkb.models.linking.checkpoints import read_layout
 
-        if own(self._store.home.path, self._place).exists() and not (self._place / TRAINING).is_file():
-            raise SettingsError(
-                f"linker {self._request.linker!r}: found {self._place}, which tempkb did not write, since it has no "
-                f"{TRAINING}; expected it free for this linker. Move it away, or choose another name"
-            )
+        require_free(self._store.home.path, f"linker {self._request.linker!r}", self._place)
         train, validation, base, numbers = self._asked()
         inputs = self._inputs()
         row = self._row(numbers, len(train))
@@ -251,19 +247,15 @@ class _Run:
         )
         known = {column: row[column] for column in ("linker", *_BOUND)} | {"cut": str(row["cut"])}
         about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, "row": known}
-        (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
         (draft / _CARD).write_text(card_of(row, lesson, course, numbers, inputs), "utf-8")
-        self._place.parent.mkdir(parents=True, exist_ok=True)
-        # What is in its place has no row: it was left there by a run that was killed.
-        remove_tree(self._store.home.path, self._place, TRAINING)
-        draft.rename(self._place)
+        settle(self._store.home.path, draft, self._place, about)
 
     def _course(self) -> Course:
         """How training went; nothing of it is known if the file with it was lost, to which no name is bound."""
         file = self._place / TRAINING
         try:
-            return Course.of(json.loads(file.read_text("utf-8")))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return msgspec.json.decode(file.read_bytes(), type=Course)
+        except (OSError, ValueError) as error:
             self._log(f"{file} cannot be read ({error}), so that there are no curves of the training of this linker.")
             return Course(0, (), ())
 

@@ -8,12 +8,12 @@ causal models are asked for every token behind the date.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 import torch
 import transformers
 from datasets import Dataset, disable_progress_bars
@@ -72,30 +72,25 @@ class Draws:
     _orders: dict[tuple[str, int], tuple[int, NDArray[np.int64]]] = field(default_factory=dict)
 
     def __call__(self, n: int, skipped: int = 0) -> int:
-        """Return the place of a row.
-
-        Args:
-            skipped: how many rows of the period are passed over, in which nothing can be asked for.
-        """
+        """Return the place of a row; of a period some are passed over, in which nothing can be asked for."""
         each = self.texts_per_query + 1
         n_queries = n // each if self.n_examples[QUERY] else 0
         is_query = self.n_examples[QUERY] > 0 and n % each == self.texts_per_query
         source, of_source = (QUERY, n_queries) if is_query else (TEXT, n - n_queries)
         periods = self.rows[source]
+        of_period, period = divmod(of_source, len(periods))
         if self.in_order:
             period = of_source * len(periods) // self.n_examples[source]
             of_period = of_source - -(-period * self.n_examples[source] // len(periods))
-        else:
-            of_period, period = divmod(of_source, len(periods))
         turn, place = divmod(of_period, len(periods[period]))
-        order = self._order(source, period, turn, len(periods[period]))
+        order = self._order(source, period, turn)
         return int(periods[period][order[(place + skipped) % len(order)]])
 
-    def _order(self, source: str, period: int, turn: int, n: int) -> NDArray[np.int64]:
+    def _order(self, source: str, period: int, turn: int) -> NDArray[np.int64]:
         held = self._orders.get((source, period))
         if held is None or held[0] != turn:
             chance = np.random.default_rng([self.seed, [TEXT, QUERY].index(source), period, turn])
-            held = self._orders[source, period] = turn, chance.permutation(n)
+            held = self._orders[source, period] = turn, chance.permutation(len(self.rows[source][period]))
         return held[1]
 
 
@@ -127,19 +122,16 @@ class Asking:
             text = text[: max(0, tokens.offsets[most][0] - len(date))].rstrip()
             (tokens,) = tokenize(self._tokenizer, [date + text])
         if self._is_causal:
-            return self._continued(date, text)
-        planner = self._planners["span_end"]
+            return self._continued(date, text) if text.strip() else None
         for start, end in spans:
             if end <= len(text):
-                plan = planner.plan(Prompt(date + text[:start], text[start:end], text[end:]), tokens)
-                if isinstance(plan, Plan):
+                prompt = Prompt(date + text[:start], text[start:end], text[end:])
+                if isinstance(plan := self._planners["span_end"].plan(prompt, tokens), Plan):
                     return plan.rows[0]
         return None
 
     def _continued(self, date: str, text: str) -> Row | None:
         """All tokens behind the date, and the one that ends texts."""
-        if not text.strip():
-            return None
         prompt, planner = Prompt(date, text), self._planners["span" if date else "sentence"]
         plan = planner.plan(prompt, tokenize(self._tokenizer, [planner.text(prompt)])[0])
         if not isinstance(plan, Plan):
@@ -155,21 +147,15 @@ class Examples(torch.utils.data.Dataset[Row]):
 
     def __init__(self, lesson: DatedLesson, mixture: Dataset, asking: Asking) -> None:
         self._lesson, self._mixture, self._asking = lesson, mixture, asking
-        places = {one.start: place for place, one in enumerate(lesson.periods)}
+        places, how = {one.start: place for place, one in enumerate(lesson.periods)}, REGIMES[lesson.regime]
         days, kinds = np.unique(mixture.data["window_start"].to_numpy(), return_inverse=True)
         own = [places.get(window_of(day, lesson.period).start, -1) for day in days.tolist()]
         self._periods = np.array(own)[kinds]
-        is_query = pc.equal(mixture.data["source"], QUERY).to_numpy()
-        found = {
-            source: [
-                np.flatnonzero((is_query == (source == QUERY)) & (self._periods == place))
-                for place in range(len(places))
-            ]
-            for source in (TEXT, QUERY)
-        }
-        rows = {source: [one for one in those if len(one)] for source, those in found.items()}
-        how, recipe = REGIMES[lesson.regime], lesson.recipe
-        self.draws = Draws(rows, lesson.n_examples, recipe.texts_per_query, how.in_order, lesson.seed)
+        sources, rows = mixture.data["source"].to_numpy(), dict[str, list[NDArray[np.int64]]]()
+        for source in (TEXT, QUERY):
+            found = (np.flatnonzero((sources == source) & (self._periods == place)) for place in places.values())
+            rows[source] = [one for one in found if len(one)]
+        self._draws = Draws(rows, lesson.n_examples, lesson.recipe.texts_per_query, how.in_order, lesson.seed)
         self._dates = [date_in_words(one.granularity, one.label) if how.is_dated else "" for one in lesson.periods]
 
     def __len__(self) -> int:
@@ -177,13 +163,12 @@ class Examples(torch.utils.data.Dataset[Row]):
 
     def __getitem__(self, n: int) -> Row:
         for skipped in range(_TRIES):
-            at = self.draws(n, skipped)
+            at = self._draws(n, skipped)
             held = self._mixture[at]
             spans = [(one["start_char"], one["end_char"]) for one in held["spans"]]
             first = draw(self._lesson.seed, "span", n) % max(1, len(spans))
             date = self._dates[self._periods[at]]
-            row = self._asking.row(date, held["text"], spans[first:] + spans[:first])
-            if row is not None:
+            if (row := self._asking.row(date, held["text"], spans[first:] + spans[:first])) is not None:
                 return row
         raise ModelError(
             f"{self._lesson.what}: found nothing to ask for in {_TRIES} texts one after the other, such as "
@@ -192,30 +177,21 @@ class Examples(torch.utils.data.Dataset[Row]):
         )
 
 
-class Padded:
-    """Makes tensors of rows of tokens."""
+def padded(pad: int, has_sources: bool, rows: Sequence[Row]) -> dict[str, torch.Tensor]:  # noqa: FBT001 - of the model
+    """Return what a model reads, and at each place of its answers the token that it is asked for, or -100."""
 
-    def __init__(self, model: LoadedModel) -> None:
-        self._pad, self._has_sources = model.pad_id, model.traits.has_sources
+    def tensor(lists: Sequence[Sequence[int]], filled_with: int) -> torch.Tensor:
+        return pad_sequence([torch.tensor(one) for one in lists], batch_first=True, padding_value=filled_with)
 
-    def __call__(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
-        """Return what a model reads, and at each place of its answers the token that it is asked for, or -100."""
-        labels = []
-        for row in rows:
-            asked = dict(zip(row.positions, row.targets, strict=True))
-            labels.append([asked.get(place, _NOT_ASKED) for place in range(len(row.tokens))])
-        read = [row.source or row.tokens for row in rows]
-        found = {
-            "input_ids": self._tensor(read, self._pad),
-            "attention_mask": self._tensor([[1] * len(one) for one in read], 0),
-            "labels": self._tensor(labels, _NOT_ASKED),
-        }
-        if self._has_sources:
-            found["decoder_input_ids"] = self._tensor([row.tokens for row in rows], self._pad)
-        return found
-
-    def _tensor(self, lists: Sequence[Sequence[int]], pad: int) -> torch.Tensor:
-        return pad_sequence([torch.tensor(one) for one in lists], batch_first=True, padding_value=pad)
+    asked = [dict(zip(row.positions, row.targets, strict=True)) for row in rows]
+    read = [row.source or row.tokens for row in rows]
+    labels = [[own.get(at, _NOT_ASKED) for at in range(len(row.tokens))] for row, own in zip(rows, asked, strict=True)]
+    found = {
+        "input_ids": tensor(read, pad),
+        "attention_mask": tensor([[1] * len(one) for one in read], 0),
+        "labels": tensor(labels, _NOT_ASKED),
+    }
+    return found | ({"decoder_input_ids": tensor([row.tokens for row in rows], pad)} if has_sources else {})
 
 
 def loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None = None) -> torch.Tensor:
@@ -271,17 +247,14 @@ def new_trainer(model: LoadedModel, lesson: DatedLesson, folder: Path, keep_seco
         model=model.module,
         args=told,
         train_dataset=Examples(lesson, mixture, Asking(model, recipe.max_tokens)),
-        data_collator=Padded(model),
+        data_collator=partial(padded, model.pad_id, model.traits.has_sources),
         compute_loss_func=loss,
         callbacks=[Watch(lesson, told.device, keep_seconds)],
     )
 
 
 def learn(lesson: DatedLesson, folder: Path, keep_seconds: float) -> None:
-    """Train a language model and write its checkpoint and course.
-
-    Args:
-        keep_seconds: after how long the state of training is kept again, to go on from there after a kill.
+    """Train a language model and write its checkpoint and course; see `learning.Learn`.
 
     Raises:
         ModelError: the base cannot be used, or the loss became infinite.
@@ -291,12 +264,11 @@ def learn(lesson: DatedLesson, folder: Path, keep_seconds: float) -> None:
     with quiet_transformers():
         model = begun(lesson)
         trainer = new_trainer(model, lesson, folder, keep_seconds)
-    if run(trainer, folder):
-        model.module.config.use_cache = True
-        with quiet_transformers():
+        if run(trainer, folder):
+            model.module.config.use_cache = True
             model.module.save_pretrained(folder / CHECKPOINT)
             model.tokenizer.save_pretrained(folder / CHECKPOINT)
-        course_of(trainer.state).write(folder)
+            course_of(trainer.state).write(folder)
 
 
 if __name__ == "__main__":

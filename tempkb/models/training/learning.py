@@ -87,7 +87,9 @@ def _study(kind: type[Lesson], learn: Learn, folder: Path, keep_seconds: float) 
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logging.disable(logging.WARNING)
     try:
-        learn(kind.read(folder), folder, keep_seconds)
+        lesson = kind.read(folder)
+        assert lesson is not None  # noqa: S101 - whoever starts this process has written it
+        learn(lesson, folder, keep_seconds)
     except TempkbError as error:
         _tell(failure=str(error))
         sys.exit(1)

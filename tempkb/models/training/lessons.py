@@ -3,27 +3,42 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Self
+
+import msgspec
 
 from tempkb.core.files import replace_whole
 from tempkb.core.windows import Granularity, Window
 from tempkb.models.training.requests import REGIMES, Recipe, RegimeName
 from tempkb.models.training.tables import QUERY, TEXT
 
-CHECKPOINT, COURSE = "checkpoint", "course.json"
-"""What is in the folder of a lesson at the end: what was trained, and how its training went."""
-
-_LESSON = "lesson.json"
-# What reading raises of a file that is not there, was cut, or was written by another version.
-_UNREADABLE = (FileNotFoundError, ValueError, KeyError, TypeError)
+CHECKPOINT = "checkpoint"
+"""The folder in that of a lesson with what was trained."""
 
 
-class Lesson(ABC):
-    """What something is trained from; a frozen dataclass of what JSON can hold.
+class _Kept:
+    """A frozen dataclass that is kept as JSON in the folder of a lesson."""
+
+    file: ClassVar[str]
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder; it is there whole or not at all."""
+        replace_whole(folder / self.file, canonical(asdict(self)).encode())  # type: ignore[call-overload]
+
+    @classmethod
+    def read(cls, folder: Path) -> Self | None:
+        """Return what is in a folder; None if it is not there, was cut, or was written by another version."""
+        try:
+            return msgspec.json.decode((folder / cls.file).read_bytes(), type=cls)
+        except (FileNotFoundError, ValueError):
+            return None
+
+
+class Lesson(_Kept, ABC):
+    """What something is trained from.
 
     Attributes:
         learning: dotted name of the module that learns it, which is run as a process.
@@ -34,6 +49,7 @@ class Lesson(ABC):
         base: folder of the checkpoint with which it begins; empty for random weights.
     """
 
+    file: ClassVar[str] = "lesson.json"
     learning: ClassVar[str]
     key: str
     recipe: Any
@@ -50,27 +66,10 @@ class Lesson(ABC):
         """Return the number of steps of the optimiser."""
 
     @classmethod
-    @abstractmethod
-    def of(cls, found: dict[str, Any]) -> Self:
-        """Return what was written as JSON."""
-
-    def write(self, folder: Path) -> None:
-        """Write it into a folder; it is there whole or not at all."""
-        replace_whole(folder / _LESSON, canonical(asdict(self)).encode())  # type: ignore[call-overload]
-
-    @classmethod
     def with_key(cls, folder: Path, key: str) -> Self | None:
-        """Return the lesson in a folder if it can be read and has that key."""
-        try:
-            found = cls.read(folder)
-        except _UNREADABLE:
-            return None
-        return found if found.key == key else None
-
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Read it from a folder."""
-        return cls.of(json.loads((folder / _LESSON).read_text("utf-8")))
+        """Return the lesson in a folder if it has that key."""
+        found = cls.read(folder)
+        return found if found is not None and found.key == key else None
 
 
 @dataclass(frozen=True)
@@ -117,59 +116,21 @@ class DatedLesson(Lesson):
         """Return the number of steps of the optimiser, which is the same for any number of processes."""
         return self.recipe.steps
 
-    @classmethod
-    def of(cls, found: dict[str, Any]) -> "DatedLesson":
-        """Return what was written as JSON."""
-        read = {
-            "recipe": Recipe(**found["recipe"]),
-            "mixture": tuple(found["mixture"]),
-            "period": Granularity(found["period"]),
-            "starts": tuple(map(date.fromisoformat, found["starts"])),
-        }
-        return cls(**found | read)
-
 
 @dataclass(frozen=True)
-class Course:
+class Course(_Kept):
     """How training went.
 
     Attributes:
         steps: of the optimiser.
         losses: pairs of a step and the mean loss of the steps up to it since the one before.
-        validation: pairs of an epoch, from 1, and how well what is trained does then; of a linker the share of
-            validation mentions whose entity is ranked first among the entities of all validation mentions. Empty if
-            nothing is judged.
+        validation: pairs of an epoch, from 1, and how well what is trained does then, if anything judges it.
     """
 
+    file: ClassVar[str] = "course.json"
     steps: int
     losses: tuple[tuple[int, float], ...]
     validation: tuple[tuple[int, float], ...]
-
-    @classmethod
-    def of(cls, found: Mapping[str, Any]) -> "Course":
-        """Return what was written as JSON."""
-        pairs = {
-            name: tuple((int(one), float(other)) for one, other in found[name]) for name in ("losses", "validation")
-        }
-        return cls(int(found["steps"]), pairs["losses"], pairs["validation"])
-
-    def write(self, folder: Path) -> None:
-        """Write it into the folder of its lesson; it is there whole or not at all."""
-        replace_whole(folder / COURSE, json.dumps(asdict(self), indent=1).encode() + b"\n")
-
-    @classmethod
-    def read(cls, folder: Path) -> "Course":
-        """Read it from the folder of its lesson."""
-        return cls.of(json.loads((folder / COURSE).read_text("utf-8")))
-
-    @classmethod
-    def is_readable(cls, folder: Path) -> bool:
-        """Return whether a folder has a course that can be read."""
-        try:
-            cls.read(folder)
-        except _UNREADABLE:
-            return False
-        return True
 
 
 def sha256_of(found: Any) -> str:

@@ -6,36 +6,36 @@ a line in `config.json` that says how (`tempkb.models.dating`).
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tempkb.benchmarks.card import plot_means
 from tempkb.core.errors import ModelError, SettingsError
-from tempkb.core.files import own, remove_tree
-from tempkb.core.model_words import Family, ModelRequest
+from tempkb.core.files import remove_tree
+from tempkb.core.model_words import ModelRequest
 from tempkb.core.wording import counted, sized
 from tempkb.engine.steps import Log
 from tempkb.engine.tasks import Done, Order, Picture
 from tempkb.models.adding import add_model
 from tempkb.models.adding import models as add_models
 from tempkb.models.dating import Dating
-from tempkb.models.known import TRAINING, known_model, training_of
+from tempkb.models.known import known_model, training_of
 from tempkb.models.tables import MODELS
 from tempkb.models.training.lessons import Course, DatedLesson, canonical, sha256_of
 from tempkb.models.training.mixtures import Mixing
 from tempkb.models.training.requests import TrainRequest, require_extra, train_request
 from tempkb.models.training.tables import QUERY, TEXT, drafts_of
-from tempkb.models.training.teaching import base_of, n_gpus_for, school, teach
+from tempkb.models.training.teaching import base_of, n_gpus_for, require_free, school, settle, teach
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
-_NEEDED = ("datasets", "accelerate")
-_NUMBER = 4  # bytes
 _NOUNS = {TEXT: ("text", "texts"), QUERY: ("query", "queries")}
-_STATES = {"adamw": 2, "adafactor": 0}  # numbers that an optimiser keeps of each weight
+_NUMBER, _STATES = 4, {"adamw": 2, "adafactor": 0}  # bytes of a weight; numbers that an optimiser keeps of each
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,16 @@ class Training:
     def __init__(self, store: Store, request: TrainRequest) -> None:
         from tempkb.models.checkpoints import find_folder, read_config
 
-        require_extra(f"model {request.name!r}: training", _NEEDED)
         self.request, self.recipe, self._store = request, request.recipe(), store
+        self._what = f"model {request.name!r}"
+        require_extra(f"{self._what}: training", ("datasets", "accelerate"))
         # What is only planned fetches no weights.
         folder, _ = find_folder(request.base, None, may_fetch=True, wanted=("config.json",))
-        self.family: Family
-        self._config, self.family = read_config(request.base, folder)
+        self.config, self.family = read_config(request.base, folder)
         if self.family == "masked":
             raise ModelError(
-                f"model {request.name!r}: its base {request.base} is a masked model; expected a causal one, or one "
-                "with an encoder and a decoder, such as T5"
+                f"{self._what}: its base {request.base} is a masked model; expected a causal one, or one with an "
+                "encoder and a decoder, such as T5"
             )
         self.mixing = Mixing(store, request, has_spans=self.family == "seq2seq")
         self.place = store.home.checkpoints / request.name
@@ -83,19 +83,6 @@ class Training:
     def _base(self) -> tuple[str, str]:
         """The folder of the base, and the digest of its files."""
         return base_of(self.request.base, has_weights=not self.recipe.random_weights)
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of parameters of the base."""
-        import torch
-        import transformers
-
-        from tempkb.models.checkpoints import quiet_transformers
-        from tempkb.models.families import TRAITS
-
-        with quiet_transformers(), torch.device("meta"):  # where weights take no memory
-            module = getattr(transformers, TRAITS[self.family].loader).from_config(self._config)
-        return sum(weights.numel() for weights in module.parameters())
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -122,7 +109,8 @@ class Training:
         """
         name = self.request.name
         with self._store.lake.resumable(drafts_of(name)) as drafts:
-            self._require_free()
+            require_free(self._store.home.path, self._what, self.place)
+            self._require_same()
             mixture = self.mixing.made(drafts.folder)
             key = sha256_of([self.numbers, mixture.version])
             if training_of(self.place).get("key") == key:
@@ -132,36 +120,28 @@ class Training:
             until, place = self.mixing.until, str(self.place.resolve())
             model = add_model(self._store, ModelRequest(name, place, None, self.family, (until, until)), log)
             drafts.is_finished = True
-        courses = {label: Course.of(one) for label, one in training_of(self.place)["courses"].items()}
-        return Trained(mixture, model, courses)
+        return Trained(mixture, model, courses_of(self.place))
 
-    def _require_free(self) -> None:
-        """Refuse a name that is bound to another model, before anything is written."""
-        what, known = f"model {self.request.name!r}", training_of(self.place)
-        if own(self._store.home.path, self.place).exists() and not known:
-            raise SettingsError(
-                f"{what}: found {self.place}, which tempkb did not write, since it has no {TRAINING} that can be read; "
-                "expected it free for this model. Move it away, or choose another name"
-            )
-        held = known_model(self._store.lake, self.request.name)
-        if held is None:
+    def _require_same(self) -> None:
+        """Refuse a name that is bound to another model."""
+        if known_model(self._store.lake, self.request.name) is None:
             return
-        before, now = known.get("numbers", {}), json.loads(canonical(self.numbers))
+        before, now = training_of(self.place).get("numbers", {}), json.loads(canonical(self.numbers))
         differing = [
             f"{one} {before.get(one)}, found {now.get(one)}"
             for one in {**before, **now}
             if before.get(one) != now.get(one)
         ]
-        if not known or differing:
+        if differing:
             raise SettingsError(
-                f"{what}: expected the model to which the name is bound "
-                f"({'; '.join(differing) if known else 'not trained here'}). A name keeps its files for good, because "
+                f"{self._what}: expected the model to which the name is bound "
+                f"({'; '.join(differing) if before else 'not trained here'}). A name keeps its files for good, because "
                 "scores refer to it. Choose another name, or remove the model first: "
                 f"tempkb model rm {self.request.name}"
             )
 
-    def lessons(self, key: str, mixture: Version) -> dict[str, DatedLesson]:
-        """Return what is learnt, by the label of the expert; of a model that is one, by its name."""
+    def _lessons(self, key: str, mixture: Version) -> dict[str, DatedLesson]:
+        """What is learnt, by the label of the expert; of a model that is one, by its name."""
         request, periods = self.request, self.mixing.periods
         whole = DatedLesson(
             request.name,
@@ -180,46 +160,33 @@ class Training:
         return {one.label: replace(whole, key=sha256_of([key, one.label]), starts=(one.start,)) for one in periods}
 
     def _train(self, folder: Path, key: str, mixture: Version, log: Log) -> None:
-        n_gpus = n_gpus_for(f"model {self.request.name!r}", self.request.device)
-        taught = dict[str, tuple[Path, Course]]()
+        n_gpus, draft, taught = n_gpus_for(self._what, self.request.device), folder / "whole", dict[str, Course]()
+        remove_tree(folder, draft)
         with school(DatedLesson.learning, is_needed=False):
-            for label, lesson in self.lessons(key, mixture).items():
+            lessons = self._lessons(key, mixture)
+            for label, lesson in lessons.items():
                 log(f"Training {lesson.what}: {lesson.n_steps():,} steps.")
                 room = folder / "lessons" / label
                 room.mkdir(parents=True, exist_ok=True)
-                if lesson.with_key(room, lesson.key) is not None:
-                    # The home may be elsewhere now.
-                    lesson.write(room)
-                taught[label] = teach(lesson, room, log, n_gpus)
-        draft = self._assembled(folder, {label: checkpoint for label, (checkpoint, _) in taught.items()})
+                checkpoint, taught[label] = teach(lesson, room, log, n_gpus)
+                is_newest = label == [*lessons][-1]
+                for file in checkpoint.glob("*" if is_newest else "model*.safetensors*"):
+                    copy = draft / ("" if is_newest else label) / file.name
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(file, copy)
+        how = self.request.how
+        if how.is_dated or how.has_experts:
+            file = draft / "config.json"
+            config = json.loads(file.read_text("utf-8")) | Dating(self.mixing.periods, how.has_experts).line()
+            file.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")
         about = {
             "key": key,
             "asked": replace(self.request, device="").words,
             "numbers": self.numbers,
             "mixture": {one.name: one.sha256 for one in mixture.files},
-            "courses": {label: asdict(course) for label, (_, course) in taught.items()},
+            "courses": {label: asdict(course) for label, course in taught.items()},
         }
-        (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
-        self.place.parent.mkdir(parents=True, exist_ok=True)
-        # What is in its place has no row: it was left there by a run that was killed.
-        remove_tree(self._store.home.path, self.place, TRAINING)
-        draft.rename(self.place)
-
-    def _assembled(self, folder: Path, checkpoints: Mapping[str, Path]) -> Path:
-        """One checkpoint of those of all experts, whose config says how the model is told a date."""
-        draft, how = folder / "whole", self.request.how
-        remove_tree(folder, draft)
-        *earlier, newest = checkpoints
-        shutil.copytree(checkpoints[newest], draft)
-        for label in earlier:
-            (draft / label).mkdir()
-            for file in checkpoints[label].glob("model*.safetensors*"):
-                shutil.copy(file, draft / label)
-        if how.is_dated or how.has_experts:
-            file, dating = draft / "config.json", Dating(self.mixing.periods, how.has_experts)
-            config = json.loads(file.read_text("utf-8")) | dating.line()
-            file.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")
-        return draft
+        settle(self._store.home.path, draft, self.place, about)
 
 
 def plan(store: Store, request: TrainRequest) -> list[str]:
@@ -229,51 +196,57 @@ def plan(store: Store, request: TrainRequest) -> list[str]:
         SettingsError: it would be refused; see `Training` for other errors.
     """
     training = Training(store, request)
-    with store.lake.staging() as folder:
-        counts = training.mixing.counted(folder)
     recipe, mixing = training.recipe, training.mixing
-    n_models = len(mixing.periods) if request.how.has_experts else 1
-    n = training.n_parameters
-    whole = n * _NUMBER
-    kept = whole * (1 + _STATES[recipe.optimizer])
-    of = f"{counted(n_models, 'expert')}, each of " if request.how.has_experts else ""
-    lines = [
-        f"{request.name}: {of}{recipe.steps:,} steps of {counted(recipe.batch_size, 'example')} ("
-        + ", ".join(counted(n_of, *_NOUNS[source]) for source, n_of in mixing.n_examples.items() if n_of)
-        + f"); it would know until {mixing.until}"
-    ]
-    for source, by_period in counts.rows.items():
-        there = ", ".join(f"{period.label} {n_of:,}" for period, n_of in by_period.items() if n_of)
-        if there:
-            lines.append(f"{_NOUNS[source][1]} that it may read: {there}")
-    lines += [f"not read: {n_of:,}, {why}" for why, n_of in counts.left_out.items()]
-    lines.append(
+    with store.lake.staging() as folder:
+        counts = mixing.counted(folder)
+    n_models, of_each = 1, ""
+    if request.how.has_experts:
+        n_models, of_each = len(mixing.periods), f"{counted(len(mixing.periods), 'expert')}, each of "
+    n = _n_parameters(training)
+    whole, kept = n * _NUMBER, n * _NUMBER * (1 + _STATES[recipe.optimizer])
+    examples = (counted(n_of, *_NOUNS[source]) for source, n_of in mixing.n_examples.items() if n_of)
+    there = {
+        source: ", ".join(f"{period.label} {n_of:,}" for period, n_of in rows.items() if n_of)
+        for source, rows in counts.rows.items()
+    }
+    return [
+        f"{request.name}: {of_each}{recipe.steps:,} steps of {counted(recipe.batch_size, 'example')} "
+        f"({', '.join(examples)}); it would know until {mixing.until}",
+        *(f"{_NOUNS[source][1]} that it may read: {found}" for source, found in there.items() if found),
+        *(f"not read: {n_of:,}, {why}" for why, n_of in counts.left_out.items()),
         f"disk: {sized(n_models * whole)} for the checkpoint; while it trains {sized(n_models * (whole + 2 * kept))} "
-        f"more at most for what it goes on from after a kill, and {sized(2 * counts.n_bytes)} for the texts"
-    )
-    lines.append(
+        f"more at most for what it goes on from after a kill, and {sized(2 * counts.n_bytes)} for the texts",
         f"memory of each process or GPU: {sized(whole + kept)} for {n:,} weights, their gradients and what the "
-        f"optimiser keeps, and the activations of {recipe.mini_batch_size} texts of {recipe.max_tokens} tokens"
-    )
-    return lines
+        f"optimiser keeps, and the activations of {recipe.mini_batch_size} texts of {recipe.max_tokens} tokens",
+    ]
+
+
+def _n_parameters(training: Training) -> int:
+    import torch
+    import transformers
+
+    from tempkb.models.checkpoints import quiet_transformers
+    from tempkb.models.families import TRAITS
+
+    with quiet_transformers(), torch.device("meta"):  # where weights take no memory
+        module = getattr(transformers, TRAITS[training.family].loader).from_config(training.config)
+    return sum(weights.numel() for weights in module.parameters())
+
+
+def courses_of(checkpoint: Path) -> dict[str, Course]:
+    """Return how the training of a model went, by the label of the expert or its name; nothing if it was not ours."""
+    return msgspec.convert(training_of(checkpoint).get("courses", {}), dict[str, Course])
 
 
 def models(order: Order) -> Done:
     """Train a model, or read the checkpoint of one; see `tempkb.models.adding`."""
     if not order.said.get("regime"):
         return add_models(order)
-    (name,) = order.keys
-    training = Training(order.store, train_request(name, order.said))
-    trained, done = training.trained(order.log), Done()
+    trained, done = Training(order.store, train_request(order.keys[0], order.said)).trained(order.log), Done()
     done.add(trained.mixture, trained.model)
-    done.shows = lambda: {MODELS.name: {what: Picture(one) for what, one in _curves(trained.courses)}}
+    drawn = {f"{what} of {label}": one for label, own in trained.courses.items() for what, one in curves(own).items()}
+    done.shows = lambda: {MODELS.name: {what: Picture(one) for what, one in drawn.items()}}
     return done
-
-
-def _curves(courses: Mapping[str, Course]) -> Iterator[tuple[str, str]]:
-    for label, course in courses.items():
-        for what, picture in curves(course).items():
-            yield (f"{what} of {label}" if len(courses) > 1 else what), picture
 
 
 def curves(course: Course) -> Mapping[str, str]:

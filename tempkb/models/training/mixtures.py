@@ -16,9 +16,12 @@ from tempkb.benchmarks.register import entry_of, release_versions, require_whole
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import listed
 from tempkb.core.windows import Window, window_of, windows_between
-from tempkb.models.corpora.tables import DATED_TEXTS, TRAIN, partition_of, parts_of
+from tempkb.models.corpora.dating import MEMORY
+from tempkb.models.corpora.reading import versions_in
+from tempkb.models.corpora.steps import command_of, names
+from tempkb.models.corpora.tables import DATED_TEXTS, HOME, TRAIN, parts_of
 from tempkb.models.training.requests import TrainRequest
-from tempkb.models.training.steps import PROMPTINGS
+from tempkb.models.training.steps import OF_FACTS, PROMPTS
 from tempkb.models.training.tables import MIXTURES, QUERY, TEXT
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.memory import spilling_to, view_files
@@ -28,48 +31,43 @@ from tempkb.store.versions import Version
 if TYPE_CHECKING:
     import duckdb
 
-NOT_DRAWN = "not_drawn: training ends before it would be read"
+_NOT_DRAWN = "not_drawn: training ends before it would be read"
 _BATCH_ROWS = 8_192
-# Why a text is not read, or nothing.
-_WHY = f"""
-    CASE WHEN split <> '{TRAIN}' THEN 'held_out: for validation or the test'
-         WHEN is_since_first_window AND NOT $oldest THEN 'oldest: may be much older than its window'
-         WHEN len(spans) = 0 AND $has_spans THEN 'no_spans: nothing can be asked for in it'
-         ELSE '' END
-"""
-# An item has the same prompt in each window in which the answer holds.
-_QUERIES = f"""
-    SELECT window_start, prompt_id AS text_id, min(item_id) AS item_id,
-           any_value(left_context || target || right_context) AS text,
+# What there is to read, and why a row is not read, or nothing. An item has the same prompt in each window in which its
+# answer holds.
+_THERE = f"""
+    SELECT '{TEXT}' AS source, window_start, text_id, NULL::VARCHAR AS item_id, text, spans,
+           CASE WHEN split <> '{TRAIN}' THEN 'held_out: for validation or the test'
+                WHEN is_since_first_window AND NOT $oldest THEN 'oldest: may be much older than its window'
+                WHEN len(spans) = 0 AND $has_spans THEN 'no_spans: nothing can be asked for in it'
+                WHEN text IN (SELECT trim(left_context || target || right_context) FROM asked
+                              WHERE split <> '{TRAIN}' AND role = 'current')
+                THEN 'item: it is the sentence of an item of a release that is not for training'
+                ELSE '' END AS why
+    FROM corpus
+    UNION ALL
+    SELECT '{QUERY}', window_start, prompt_id, min(item_id), any_value(left_context || target || right_context),
            any_value([{{'start_char': length(left_context), 'end_char': length(left_context) + length(target),
-                        'kind': 'answer'}}]) AS spans
-    FROM prompts WHERE variant = '{UNDATED}' AND role = 'current' AND split = '{TRAIN}'
+                        'kind': 'answer'}}]), ''
+    FROM queries WHERE variant = '{UNDATED}' AND role = 'current' AND split = '{TRAIN}'
       AND window_start >= $first AND window_start < $end
     GROUP BY window_start, prompt_id
 """
 _COUNTED = f"""
-    SELECT '{TEXT}', date_trunc($period, window_start)::DATE, {_WHY} AS why, count(*), sum(strlen(text))::BIGINT
-    FROM corpus GROUP BY ALL
-    UNION ALL
-    SELECT '{QUERY}', date_trunc($period, window_start)::DATE, '', count(*), sum(strlen(text))::BIGINT
-    FROM ({_QUERIES}) GROUP BY ALL
-"""
-_PLACE = """
-    row_number() OVER (
-        PARTITION BY date_trunc($period, window_start) ORDER BY md5(concat_ws(' ', $seed, text_id)), window_start
-    )
+    SELECT source, date_trunc($period, window_start)::DATE, why, count(*), sum(strlen(text))::BIGINT
+    FROM ({_THERE}) GROUP BY ALL
 """
 _ROWS = f"""
-    WITH drawn AS (
-        SELECT window_start, text_id FROM corpus WHERE {_WHY} = '' QUALIFY {_PLACE} <= $most_texts
+    WITH there AS ({_THERE}), drawn AS (
+        SELECT source, window_start, text_id FROM there WHERE why = ''
+        QUALIFY row_number() OVER (
+            PARTITION BY source, date_trunc($period, window_start)
+            ORDER BY md5(concat_ws(' ', $seed, text_id)), window_start
+        ) <= CASE source WHEN '{TEXT}' THEN $most_texts ELSE $most_queries END
     )
-    SELECT $model AS model, window_start, '{TEXT}' AS source, $corpus AS name, text_id, NULL::VARCHAR AS item_id, text,
-           spans
-    FROM corpus SEMI JOIN drawn USING (window_start, text_id)
-    UNION ALL
-    SELECT $model, window_start, '{QUERY}', $release, text_id, item_id, text, spans FROM ({_QUERIES})
-    QUALIFY {_PLACE} <= $most_queries
-    ORDER BY window_start, source, text_id
+    SELECT $model AS model, window_start, source, CASE source WHEN '{TEXT}' THEN $corpus ELSE $release END AS name,
+           text_id, item_id, text, spans
+    FROM there SEMI JOIN drawn USING (source, window_start, text_id) ORDER BY window_start, source, text_id
 """
 
 
@@ -80,7 +78,7 @@ class Counts:
     Attributes:
         rows: that may be read, by source and period.
         left_out: how many are not read, by the reason.
-        n_bytes: of all that is read, at most.
+        n_bytes: of all that may be read.
     """
 
     rows: Mapping[str, Mapping[Window, int]]
@@ -105,13 +103,8 @@ class Mixing:
         self.periods = tuple(windows_between(window_of(first, period).start, end, period))
         self._texts = self._versions_of_texts() if self._recipe.texts_per_query else []
         self._queries = self._versions_of_queries() if request.release else []
-        self._chosen = {
-            "first": f"{first}",
-            "end": f"{end}",
-            "period": f"{period}",
-            "oldest": self._recipe.oldest,
-            "has_spans": has_spans,
-        }
+        self._chosen = {"first": f"{first}", "end": f"{end}", "period": f"{period}", "oldest": self._recipe.oldest}
+        self._chosen["has_spans"] = has_spans
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -121,11 +114,9 @@ class Mixing:
     @property
     def until(self) -> date:
         """The end of the last window of which something is read."""
-        days = [parts_of(one.partition)[1] for one in self._texts]
+        last = max((one.partition for one in self._texts), default="")[-10:]
         granularity = self._store.home.settings.granularity
-        return max(
-            (window_of(date.fromisoformat(day), granularity).end for day in days), default=self.request.windows[1]
-        )
+        return window_of(date.fromisoformat(last), granularity).end if last else self.request.windows[1]
 
     @property
     def n_examples(self) -> dict[str, int]:
@@ -153,35 +144,36 @@ class Mixing:
 
     def made(self, folder: Path) -> Version:
         """Return the mixture, which is written unless it is there; see `counted`."""
-        held = self._store.lake.current(MIXTURES.name, self.request.name)
-        is_split = self.request.how.has_experts
-        made_with = self._chosen | {"seed": f"{self.request.seed}", "has_experts": is_split, **self.n_examples}
+        request, held = self.request, self._store.lake.current(MIXTURES.name, self.request.name)
+        is_split = request.how.has_experts
+        made_with = self._chosen | {"seed": f"{request.seed}", "has_experts": is_split, **self.n_examples}
         if held is not None and held.inputs == self.inputs and {**held.settings, **made_with} == held.settings:
             return held
-        names = {"model": self.request.name, "corpus": self.request.corpus, "release": self.request.release}
         with self._seeing(folder) as connection:
             counts = self._counted(connection)
             left_out = [Exclusion(why, n, "") for why, n in counts.left_out.items()]
             params = {
-                **names,
                 **self._chosen,
-                "seed": f"{self.request.seed}",
+                "model": request.name,
+                "corpus": request.corpus,
+                "release": request.release,
+                "seed": f"{request.seed}",
                 "most_texts": self._most(TEXT, counts.rows[TEXT]),
                 "most_queries": self._most(QUERY, counts.rows[QUERY]),
             }
             reader = connection.sql(_ROWS, params=params).to_arrow_reader(_BATCH_ROWS)
             rows = (pa.Table.from_batches([batch]) for batch in reader)
-            return self._store.write(MIXTURES, names["model"], rows, Provenance(self.inputs, made_with), left_out)
+            return self._store.write(MIXTURES, request.name, rows, Provenance(self.inputs, made_with), left_out)
 
     @contextmanager
     def _seeing(self, folder: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
-        prompts = next(iter(PROMPTINGS.values())).table.schema
-        with spilling_to(folder) as connection:
-            for name, versions, schema in (
-                ("corpus", self._texts, DATED_TEXTS.schema),
-                ("prompts", self._queries, prompts),
-            ):
-                view_files(connection, name, [path for one in versions for path in one.paths()], schema)
+        lake, schema = self._store.lake, PROMPTS[0].schema
+        texts, queries = ([path for one in some for path in one.paths()] for some in (self._texts, self._queries))
+        with spilling_to(folder, MEMORY) as connection:
+            view_files(connection, "corpus", texts, DATED_TEXTS.schema)
+            view_files(connection, "queries", queries, schema)
+            asked = [path for one in PROMPTS for path in lake.files(one.name, lake.partitions(one.name))]
+            view_files(connection, "asked", asked, schema)
             yield connection
 
     def _counted(self, connection: "duckdb.DuckDBPyConnection") -> Counts:
@@ -195,8 +187,7 @@ class Mixing:
                 n_bytes += size
         self._require(rows)
         for source, by_period in rows.items():
-            most = self._most(source, by_period)
-            left_out[NOT_DRAWN] += sum(max(0, n - most) for n in by_period.values())
+            left_out[_NOT_DRAWN] += sum(max(0, n - self._most(source, by_period)) for n in by_period.values())
         return Counts(rows, {why: n for why, n in left_out.items() if n}, n_bytes)
 
     def _require(self, rows: Mapping[str, Mapping[Window, int]]) -> None:
@@ -217,23 +208,25 @@ class Mixing:
     def _versions_of_texts(self) -> list[Version]:
         corpus, (first, end), lake = self.request.corpus, self.request.windows, self._store.lake
         days = [day for name, day in map(parts_of, lake.keys(DATED_TEXTS.name)) if name == corpus]
-        wanted = [day for day in days if f"{first}" <= day < f"{end}"]
-        held = lake.versions(DATED_TEXTS.name, [partition_of(corpus, day) for day in wanted])
-        if not wanted or len(held) < len(wanted):
-            there = f"{len(held)} of {len(wanted)}, of windows from {days[0]} to {days[-1]}" if days else "none"
+        if wanted := [day for day in days if f"{first}" <= day < f"{end}"]:
+            return versions_in(self._store, corpus, wanted)
+        what = f"model {self.request.name!r}: expected texts of the corpus {corpus}"
+        if days:
             raise SettingsError(
-                f"model {self.request.name!r}: expected whole windows of the corpus {corpus} that begin on or after "
-                f"{first} and before {end}; there: {there}. Make them first: tempkb corpus --help"
+                f"{what} in windows that begin on or after {first} and before {end}; there: {days[0]} to {days[-1]}. "
+                f"See how many there are of each: tempkb corpus show {corpus}"
             )
-        return held
+        there = ", ".join(names(lake)) or "none"
+        make = command_of(lake, corpus) if corpus == HOME else "tempkb corpus list"
+        raise SettingsError(f"{what}; there is no such corpus, but {there}. Make it, or see what is there: {make}")
 
     def _versions_of_queries(self) -> list[Version]:
         name = self.request.release
         benchmark = entry_of(self._store.home, name).asked["benchmark"]
-        if benchmark not in PROMPTINGS:
+        if benchmark not in OF_FACTS:
             raise SettingsError(
                 f"model {self.request.name!r}: {name} is a release of {benchmark}; expected one of facts: "
-                f"{listed(list(PROMPTINGS))}"
+                f"{listed(list(OF_FACTS))}"
             )
         require_whole(self._store, name)
-        return release_versions(self._store, PROMPTINGS[benchmark].table, name)
+        return release_versions(self._store, OF_FACTS[benchmark], name)

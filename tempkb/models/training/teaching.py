@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.core.errors import ModelError, SettingsError
-from tempkb.core.files import remove_tree
+from tempkb.core.files import own, remove_tree
 from tempkb.engine.progress import Meter, on_terminal
+from tempkb.models.known import TRAINING
 from tempkb.models.training.lessons import CHECKPOINT, Course, Lesson
 
 _school: "_School | None" = None
@@ -60,9 +61,29 @@ def teach(
             f"{lesson.what}: found batch_size={lesson.recipe.batch_size} and {n_processes} processes; expected a "
             "multiple, since each takes as many examples. Set another batch_size, or a device."
         )
-    if not Course.is_readable(folder) or not (folder / CHECKPOINT).is_dir():
+    if Course.read(folder) is None or not (folder / CHECKPOINT).is_dir():
         _train(lesson, folder, log, n_gpus, n_processes, keep_seconds)
-    return folder / CHECKPOINT, Course.read(folder)
+    course = Course.read(folder)
+    assert course is not None  # noqa: S101 - written by what was trained
+    return folder / CHECKPOINT, course
+
+
+def require_free(home: Path, what: str, place: Path) -> None:
+    """Raise a SettingsError if there is something at a place that was not trained here."""
+    if own(home, place).exists() and not (place / TRAINING).is_file():
+        raise SettingsError(
+            f"{what}: found {place}, which tempkb did not write, since it has no {TRAINING}; expected it free for what "
+            "is trained. Move it away, or choose another name"
+        )
+
+
+def settle(home: Path, draft: Path, place: Path, about: Mapping[str, Any]) -> None:
+    """Move a checkpoint to its place, with what is to be known of its training."""
+    (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    # What is there has no row: it was left by a run that was killed.
+    remove_tree(home, place, TRAINING)
+    draft.rename(place)
 
 
 def base_of(name: str, *, has_weights: bool = True) -> tuple[str, str]:
@@ -106,14 +127,13 @@ def n_gpus_for(what: str, device: str) -> int:
 
 
 def _make_room(lesson: Lesson, folder: Path) -> None:
-    """Remove what another lesson left in a folder, and write this one."""
-    if lesson.with_key(folder, lesson.key) is None:
-        for path in folder.iterdir():
-            if path.is_dir():
-                remove_tree(folder, path)
-            else:
-                path.unlink()
-        lesson.write(folder)
+    """Remove what another lesson left in a folder, and write this one; its files may be elsewhere now."""
+    for path in folder.iterdir() if lesson.with_key(folder, lesson.key) is None else ():
+        if path.is_dir():
+            remove_tree(folder, path)
+        else:
+            path.unlink()
+    lesson.write(folder)
 
 
 def _train(

@@ -61,7 +61,7 @@ def in_this_process(tmp_path):
         folder = tmp_path / "alone"
         folder.mkdir()
         learn(one, folder, keep_seconds=1e9)
-        return Course.of(json.loads((folder / "course.json").read_text()))
+        return Course.read(folder)
 
     with torch.random.fork_rng():
         yield taught

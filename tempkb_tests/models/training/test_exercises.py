@@ -143,7 +143,7 @@ def test_the_loss_of_a_batch_is_the_mean_over_all_tokens_that_are_asked_for(kind
     model = tiny(kind)
     asking = exercises.Asking(model, 60)
     rows = [asking.row(front, SENTENCE, [span]) for front, span in (("", SPAN), ("year: 2014 ", (0, 12)), ("", (0, 3)))]
-    batch = exercises.Padded(model)(rows)
+    batch = exercises.padded(model.pad_id, model.traits.has_sources, rows)
     labels = batch.pop("labels")
     with torch.no_grad(), model.computing():
         found = exercises.loss(model.module(**batch), labels)

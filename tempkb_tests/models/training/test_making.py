@@ -44,7 +44,7 @@ def taught(monkeypatch):
         lessons.append(lesson)
         lesson.write(folder)
         learn(type(lesson).read(folder), folder, keep_seconds=1e9)
-        return folder / "checkpoint", Course.of(json.loads((folder / "course.json").read_text()))
+        return folder / "checkpoint", Course.read(folder)
 
     monkeypatch.setattr("tempkb.models.training.making.teach", teach)
     with torch.random.fork_rng():

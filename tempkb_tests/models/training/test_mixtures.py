@@ -2,13 +2,18 @@
 
 import hashlib
 from datetime import date
+from operator import itemgetter
 
+import pyarrow as pa
 import pytest
 
-from tempkb.core.errors import DesignError, SettingsError
+from tempkb.core.errors import ContractError, DesignError, SettingsError
 from tempkb.models.training.mixtures import Mixing
 from tempkb.models.training.requests import train_request
+from tempkb.models.training.steps import PROMISES
+from tempkb.models.training.tables import MIXTURES
 from tempkb.store.drafts import Provenance
+from tempkb.store.promises import Subject
 from tempkb_tests.models.training.conftest import NAMES, WORDS, YEARS, club, dated, sentences, write_texts
 
 
@@ -122,9 +127,9 @@ def test_a_corpus_of_ones_own(store, tmp_path):
 
 
 def test_what_cannot_be_read_is_refused_before_anything_is_written(store, tmp_path, name_of_release):
-    with pytest.raises(SettingsError, match="expected whole windows of the corpus yours .*; there: none. Make them"):
+    with pytest.raises(SettingsError, match="corpus yours; there is no such corpus, but home. .*: tempkb corpus list$"):
         mixing(store, corpus="yours")
-    with pytest.raises(SettingsError, match="there: 0 of 0, of windows from 2018-01-01 to 2020-01-01"):
+    with pytest.raises(SettingsError, match="there: 2018-01-01 to 2020-01-01. .*: tempkb corpus show home$"):
         mixing(store, windows="2021-01-01..2022-01-01")
     with pytest.raises(DesignError, match="release 'none': no such release"):
         mixing(store, release="none")
@@ -133,6 +138,55 @@ def test_what_cannot_be_read_is_refused_before_anything_is_written(store, tmp_pa
             tmp_path
         )
     assert store.lake.partitions("mixtures") == []
+
+
+def test_sentences_of_items_that_are_not_for_training_are_not_read(store, tmp_path):
+    """Sentences of the corpus that are, word for word, queries with their answers: those of train subjects are read."""
+    texts = {f"{name} plays for {club(place, 2018)}.": name for place, name in enumerate(NAMES)}
+    write_texts(store, [*sentences(2018), *(dated(2018, text, [name]) for text, name in texts.items())])
+    splits = {row["query"].partition(" ")[0]: row["split"] for row in store.read("templama_queries").to_pylist()}
+    version = mixing(store).made(tmp_path)
+    read = {texts[row["text"]] for row in rows_of(store, version) if row["text"] in texts}
+    assert read == {name for name in NAMES if splits[name] == "train"}
+    left_out = {row["reason"].partition(":")[0]: row["n"] for row in version.side_rows("exclusions")}
+    assert left_out["item"] == len(NAMES) - len(read) > 0
+
+
+def broken(store, name):
+    """The examples of what breaks a promise."""
+    (promise,) = (one for one in PROMISES if one.name == name)
+    return promise.judged(store, Subject()).facts["examples"]
+
+
+def test_what_a_model_has_read_is_checked_for_leaks(store, tmp_path, name_of_release):
+    """One row of a mixture breaks each promise, and no other row does."""
+    version = mixing(store, release=name_of_release, settings="texts_per_query=1,steps=99").made(tmp_path)
+    names = ("no_query_of_a_held_out_subject", "no_sentence_of_a_test_item", "no_text_after_its_windows")
+    assert [broken(store, name) for name in names] == [["none"]] * 3
+    rows, queries = rows_of(store, version), store.read("templama_queries").to_pylist()
+    held_out = next(row for row in queries if row["split"] == "test")
+    (query,), (text, other) = [
+        [row for row in rows if row["source"] == one][:n] for one, n in (("query", 1), ("text", 2))
+    ]
+    bad = query | {"item_id": held_out["query_id"]}
+    (asked,) = {
+        row["left_context"] + row["target"] + row["right_context"]
+        for row in store.read("templama_prompts").to_pylist()
+        if (row["item_id"], row["variant"], row["role"]) == (held_out["query_id"], "undated", "current")
+    }
+    early = dated(2020, text["text"])["text_id"]
+    for changed, name, shown in (
+        (bad, names[0], f"query {held_out['query_id']} is about {held_out['subject_id']}, which is held out"),
+        (other | {"text": asked}, names[1], f"text {other['text_id']} of 2018-01-01 is the sentence of an item"),
+        (text | {"window_start": date(2017, 1, 1)}, names[2], f"text {early} of 2017-01-01, first seen on 2018-01-01"),
+    ):
+        now = [
+            changed,
+            *(row for row in rows if row["text_id"] != changed["text_id"] or row["source"] != changed["source"]),
+        ]
+        now.sort(key=itemgetter("window_start", "source", "text_id"))
+        store.write(MIXTURES, "tiny", [pa.Table.from_pylist(now, MIXTURES.schema)], Provenance())
+        assert {one: broken(store, one) for one in names} == dict.fromkeys(names, ["none"]) | {name: [f"tiny: {shown}"]}
 
 
 def test_another_corpus_of_that_name_is_another_mixture(store, tmp_path):
@@ -144,11 +198,6 @@ def test_another_corpus_of_that_name_is_another_mixture(store, tmp_path):
 
 
 def test_a_query_without_an_answer_breaks_the_rules_of_the_table(store):
-    import pyarrow as pa
-
-    from tempkb.core.errors import ContractError
-    from tempkb.models.training.tables import MIXTURES
-
     row = {"model": "tiny", "window_start": date(2018, 1, 1), "source": "query", "name": "r", "text_id": "1" * 32}
     rows = [row | {"item_id": "i", "text": "a b", "spans": []}]
     with pytest.raises(ContractError, match="query_has_an_answer"):

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tempkb.models.linking.inputs import EntityText, MentionText
 from tempkb.models.linking.training.recipe import Recipe
@@ -57,31 +57,6 @@ class Lesson(AnyLesson):
     def what(self) -> str:
         """The linker as messages name it."""
         return f"linker {self.linker!r}"
-
-    @classmethod
-    def of(cls, found: dict[str, Any]) -> "Lesson":
-        """Return what was written as JSON."""
-        return cls(
-            **found
-            | {
-                "recipe": Recipe(**found["recipe"]),
-                "train": _examples(found["train"]),
-                "validation": _examples(found["validation"]),
-                "corpus": tuple(found["corpus"]),
-            }
-        )
-
-
-def _examples(found: Sequence[dict[str, Any]]) -> tuple[Example, ...]:
-    return tuple(
-        Example(
-            MentionText(**one["mention"]),
-            one["page_id"],
-            EntityText(**one["entity"]),
-            tuple(EntityText(**other) for other in one["negatives"]),
-        )
-        for one in found
-    )
 
 
 def digest_of_examples(examples: Sequence[Example]) -> str:
