@@ -4,7 +4,7 @@ A benchmark makes prompts from its items with pure functions; scorers (`tempkb/m
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tempkb.store.columns import columns, rules
 from tempkb.store.tables import Table, View, table_of_releases
@@ -39,8 +39,7 @@ class Prompting:
         answered: by family of models, how these fill the gaps of its prompts by default; others are not asked to.
         further: by variant that no release stores, the view that makes its prompts of those of `table` alone.
         without_left: a further template, by family, by which prompts without a left context are scored as well.
-        dated: the variant whose prompts begin with their date, which models are asked as well that are told the time;
-            empty if there is none.
+        dated: the variant whose prompts begin with their date, by which models that are told the time are asked first.
     """
 
     table: Table
@@ -52,14 +51,6 @@ class Prompting:
     answered: Mapping[str, Way] = field(default_factory=dict)
     further: Mapping[str, View] = field(default_factory=dict)
     dated: str = ""
-
-    def with_dates(self) -> "Prompting":
-        """Return how models are asked that are told the time."""
-        if not self.dated:
-            return self
-        others = tuple(one for one in self.variants if one != self.dated)
-        answered = {family: replace(way, variants=(self.dated, *way.variants)) for family, way in self.answered.items()}
-        return replace(self, variants=(self.dated, *others), n_default=self.n_default + 1, answered=answered)
 
     @property
     def defaults(self) -> tuple[str, ...]:

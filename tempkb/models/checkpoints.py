@@ -32,7 +32,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 from tempkb.core.errors import ModelError
 from tempkb.core.model_words import Dtype, Family
 from tempkb.models.batching import Limits
-from tempkb.models.dating import read_dating
+from tempkb.models.dating import expert_files
 from tempkb.models.families import TRAITS
 from tempkb.models.loading import LoadedModel, loaded
 from tempkb.models.scoring import require_sound
@@ -148,7 +148,8 @@ def read_checkpoint(
     folder, commit = find_folder(name, revision, may_fetch)
     config, found = read_config(name, folder, family)
     tokenizer = read_tokenizer(name, folder)
-    files, weights_format = _all_weights(name, folder)
+    files, weights_format = weight_files(name, folder)
+    files += expert_files(folder)
     for file in files:
         check_weights(name, file, weights_format)
     module = load_module(name, folder, config, found, weights_format, "float32")
@@ -161,7 +162,7 @@ def read_checkpoint(
         **vars(_described(name, folder, commit, tokenizer)),
         family=found,
         architecture=type(module).__name__,
-        n_parameters=sum(weights.numel() for weights in module.parameters()) * len(_expert_folders(folder)),
+        n_parameters=sum(weights.numel() for weights in module.parameters()) * (1 + len(expert_files(folder))),
         context_tokens=context_tokens,
     )
 
@@ -180,16 +181,15 @@ def read_digests(name: str, revision: str | None = None, may_fetch: bool = False
 
 
 def _described(name: str, folder: Path, commit: str | None, tokenizer: Any) -> CheckpointFiles:
-    files, weights_format = _all_weights(name, folder)
+    files, weights_format = weight_files(name, folder)
+    files += expert_files(folder)
     template = tokenizer.chat_template
     return CheckpointFiles(
         name,
         folder,
         commit,
         weights_format,
-        digest_of(files[0])
-        if len(files) == 1
-        else digest_of_all(files, folder if len(_expert_folders(folder)) > 1 else None),
+        digest_of(files[0]) if len(files) == 1 else digest_of_all(files),
         digest_of(folder / "config.json"),
         digest_of_all(folder / file for file in TOKENIZER_FILES if (folder / file).is_file()),
         hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest() if template else None,
@@ -460,27 +460,13 @@ def weight_files(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
     )
 
 
-def _expert_folders(folder: Path) -> list[Path]:
-    """The folders with weights of a checkpoint: its own, and those of its earlier experts."""
-    dating = read_dating(folder)
-    if dating is None or not dating.has_experts:
-        return [folder]
-    return [folder, *(dating.folder_of(folder, one) for one in dating.periods[:-1])]
-
-
-def _all_weights(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
-    """The files with the weights, of all experts."""
-    (files, weights_format), *others = (weight_files(name, one) for one in _expert_folders(folder))
-    return [*files, *(file for own, _ in others for file in own)], weights_format
-
-
-def load_expert(model: LoadedModel, folder: Path) -> None:
-    """Give a model the weights in a folder, which are safetensors of the same architecture.
+def load_expert(model: LoadedModel, files: Iterable[Path]) -> None:
+    """Give a model the weights of another one of its architecture, in safetensors.
 
     Raises:
         ModelError: they do not fit it.
     """
-    for file in weight_files(str(folder), folder)[0]:
+    for file in files:
         try:
             found = model.module.load_state_dict(load_file(file), strict=False)
         except (RuntimeError, SafetensorError) as error:

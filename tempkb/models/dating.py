@@ -5,23 +5,28 @@ with a date begin with it (`year: 2019 `, as the benchmarks of facts write it); 
 period of the training.
 
 - A *temporal* model reads the date as it did in training: in front, by periods of that length.
-- *Yearly experts* are one checkpoint: the weights of the newest expert, and a folder with those of each earlier one. A
+- *Yearly experts* are one checkpoint: the weights of the newest expert, and a file with those of each earlier one. A
   query is answered by the expert of its period, or by the nearest one, without its date.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tempkb.benchmarks.fact_queries.prompts import date_in_words
 from tempkb.core.windows import Granularity, Window, nearest_days, window_of
 
-_LINE = "tempkb_dating"
+if TYPE_CHECKING:
+    from tempkb.models.loading import LoadedModel
+
+LINE = "tempkb_dating"
+"""Name in `config.json` of what says how."""
 _DATE = re.compile(rf"(?:{'|'.join(Granularity)}): (\d{{4}})(?:-([QW]?)(\d\d?))? ")
 
 
@@ -37,23 +42,10 @@ class Dating:
     periods: tuple[Window, ...]
     has_experts: bool
 
-    @classmethod
-    def of(cls, config: Mapping[str, Any]) -> "Dating | None":
-        """Return how `config.json` says that a model is told a date; None if it is told none."""
-        line = config.get(_LINE)
-        if line is None:
-            return None
-        kind = Granularity(line["period"])
-        return cls(tuple(window_of(date.fromisoformat(day), kind) for day in line["starts"]), line["has_experts"])
-
-    def line(self) -> dict[str, Any]:
-        """Return what `config.json` says."""
-        starts = [one.start.isoformat() for one in self.periods]
-        return {_LINE: {"period": self.periods[0].granularity, "starts": starts, "has_experts": self.has_experts}}
-
-    def folder_of(self, checkpoint: Path, expert: Window) -> Path:
-        """Return the folder with the weights of an expert; that of the newest one is the checkpoint's."""
-        return checkpoint if expert == self.periods[-1] else checkpoint / expert.label
+    def files_of(self, checkpoint: Path, expert: Window) -> list[Path]:
+        """Return the files with the weights of an expert; those of the newest one are the checkpoint's."""
+        is_newest = expert == self.periods[-1]
+        return sorted(checkpoint.glob("model*.safetensors")) if is_newest else [expert_file(checkpoint, expert.label)]
 
     def told(self, left: str) -> tuple[Window, str]:
         """Return which period a text before a gap is about, and the text as the model is to read it."""
@@ -65,37 +57,49 @@ class Dating:
         return replace(period, start=start), text
 
     def stream(
-        self, asked: Iterable[Any], answers: Callable[[Iterable[Any]], Iterator[Any]], take: Callable[[Window], None]
+        self,
+        answers: Callable[[Iterable[Any]], Iterator[Any]],
+        model: "LoadedModel",
+        checkpoint: str,
+        asked: Iterable[Any],
     ) -> Iterator[Any]:
-        """Yield answers to prompts or questions, in their order.
+        """Yield what a model answers to prompts or questions, in their order; of experts, that of the date does.
 
         Args:
-            answers: of the model that is loaded.
-            take: loads an expert.
+            answers: of the model, whatever its weights are.
+            checkpoint: its folder.
         """
         told = ((self.told(one.left), one) for one in asked)
         for period, some in groupby(told, key=lambda one: one[0][0] if self.has_experts else None):
             if period is not None:
-                take(period)
+                from tempkb.models.checkpoints import load_expert
+
+                load_expert(model, self.files_of(Path(checkpoint), period))
             yield from answers([replace(one, left=left) for (_, left), one in some])
 
 
+def expert_file(checkpoint: Path, label: str) -> Path:
+    """Return the file with the weights of an expert that is not the newest, by the label of its period."""
+    return checkpoint / f"expert-{label}.safetensors"
+
+
+def expert_files(checkpoint: Path) -> list[Path]:
+    """Return the files with the weights of all experts but the newest."""
+    return sorted(checkpoint.glob(expert_file(checkpoint, "*").name))
+
+
 def dating_of(row: Mapping[str, Any]) -> Dating | None:
-    """Return how the model of a row is told a date; None if it is told none, or its checkpoint is not there."""
-    checkpoint, revision = row["checkpoint"], row["hub_revision"]
-    if checkpoint and revision:
+    """Return how the model of a row is told a date; None if it is told none, or nothing can be read."""
+    checkpoint, file = row.get("checkpoint"), Path()
+    if checkpoint and row["hub_revision"]:
         from huggingface_hub import try_to_load_from_cache
 
-        found = try_to_load_from_cache(checkpoint, "config.json", revision=revision)
-        return read_dating(Path(found).parent) if isinstance(found, str) else None
-    return read_dating(Path(checkpoint)) if checkpoint else None
-
-
-def read_dating(folder: Path) -> Dating | None:
-    """Return how the model of a checkpoint is told a date; None if it is told none, or nothing can be read."""
+        file = Path(str(try_to_load_from_cache(checkpoint, "config.json", revision=row["hub_revision"])))
+    elif checkpoint:
+        file = Path(checkpoint) / "config.json"
     try:
-        return Dating.of(json.loads((folder / "config.json").read_text("utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return msgspec.convert(msgspec.json.decode(file.read_bytes())[LINE], Dating)
+    except (OSError, ValueError, KeyError):
         return None
 
 

@@ -165,7 +165,7 @@ def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: W
     asked = [
         one
         for family in dict.fromkeys(families or able[:1] or TRAITS)
-        for one in wanted(kind, store, BENCHMARKS, family, request, said.append)
+        for one in wanted(kind, store, BENCHMARKS, {"family": family}, request, said.append)
     ]
     if not asked:
         why = f" ({'; '.join(dict.fromkeys(said))})" if said else ""

@@ -18,7 +18,7 @@ from tempkb.core.options import Words, as_word
 from tempkb.core.wording import counted
 from tempkb.models.known import known_model, known_models, training_of, until_in_words
 from tempkb.models.scores.kinds import SCORES, Kind
-from tempkb.models.scores.selecting import Source, Wanted, wanted_of
+from tempkb.models.scores.selecting import Source, Wanted, wanted
 from tempkb.models.scores.steps import partition_for
 from tempkb.models.scores.tables import STATUSES
 from tempkb.models.tables import MODELS
@@ -96,7 +96,7 @@ def print_asked(
     store, request = open_store(), kind.request.of(words)
     asked, rows = list[Wanted](), list[tuple[str, str, int, Counter[str]]]()
     for model in (row for row in known_models(store.lake) if row["model"] in models):
-        for one in wanted_of(kind, store, BENCHMARKS, model, request, lambda _line: None):
+        for one in wanted(kind, store, BENCHMARKS, model, request, lambda _line: None):
             key, n_asked = partition_for(model, one, request), one.n_lacking()
             n = Counter(one.by_status(store.lake.current(kind.table.name, key)))
             n[_WAITING] = n_asked - n.total()

@@ -22,7 +22,6 @@ import pyarrow as pa
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import open_parquet, parquet_writer, real_folders
-from tempkb.core.windows import Window
 from tempkb.engine.progress import Meter
 from tempkb.engine.steps import Log
 from tempkb.models.dating import dating_of
@@ -30,7 +29,7 @@ from tempkb.models.devices import on_threads, threads_for, usable_device
 from tempkb.models.known import known_model
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
-from tempkb.models.scores.selecting import Source, Wanted, wanted_of
+from tempkb.models.scores.selecting import Source, Wanted, wanted
 from tempkb.models.scores.steps import Row, other_files, partition_for
 from tempkb.models.scores.tables import drafts_of
 from tempkb.models.tables import DIGESTS, MODELS, READY
@@ -178,7 +177,7 @@ def ask_model(
         LockTimeoutError: another process asks this model for answers of this kind.
     """
     row = _ready(store, name)
-    asked = wanted_of(kind, store, benchmarks, row, request, log)
+    asked = wanted(kind, store, benchmarks, row, request, log)
     with store.lake.resumable(drafts_of(kind.drafts, name)) as drafts:
         run = _Run(kind, store, row, request, asked, drafts.folder, log)
         own = {run.folder_of(one) for one in asked}
@@ -216,7 +215,6 @@ class _Run:
     log: Log
     _model: "LoadedModel | None" = None
     _made_with: Mapping[str, Any] = field(default_factory=dict)
-    _expert: Window | None = None
 
     def ask(self, one: Wanted) -> Answered:
         """Ask what is missing in one way, and add it to the table."""
@@ -280,7 +278,7 @@ class _Run:
         model, dating = self._loaded(limits), dating_of(self.row)
         asker = self.kind.asker(model, one.template, limits)
         self._made_with = asker.made_with
-        stream = asker.stream if dating is None else partial(dating.stream, answers=asker.stream, take=self._take)
+        stream = asker.stream if dating is None else partial(dating.stream, asker.stream, model, self.row["checkpoint"])
         done, added_at = 0, time.monotonic()
         said = f"{self.kind.doing} with {self.row['model']} ({name})"
         with on_threads(self._threads), Meter(said, n, self.log, unit="prompts") as meter:
@@ -336,15 +334,6 @@ class _Run:
             except ModelError as error:
                 raise ModelError(f"model {name!r}: {error}") from None
         return self._model
-
-    def _take(self, expert: Window) -> None:
-        """Give the model that is loaded the weights of an expert, unless it has them."""
-        from tempkb.models.checkpoints import load_expert
-
-        dating = dating_of(self.row)
-        if self._model is not None and dating is not None and dating.has_experts and expert != self._expert:
-            load_expert(self._model, dating.folder_of(Path(self.row["checkpoint"]), expert))
-            self._expert = expert
 
     @property
     def _threads(self) -> int | None:

@@ -15,7 +15,7 @@ from tempkb.models.dating import dating_of
 from tempkb.models.known import known_models
 from tempkb.models.scores.kinds import SCORES, Kind
 from tempkb.models.scores.requests import AskRequest
-from tempkb.models.scores.selecting import Wanted, wanted, wanted_of
+from tempkb.models.scores.selecting import Wanted, wanted
 from tempkb.models.scores.tables import PROMPT_SCORES, drafts_of, is_imported, model_of, partition_of
 from tempkb.models.tables import DIGESTS, MODELS
 from tempkb.store.memory import asking
@@ -54,9 +54,8 @@ def due_models(
     """
     killed = {folder.name for folder in store.lake.unfinished()}
     kinds = [(row["family"], dating_of(row) is not None) for row in rows]
-    asked = {
-        one: wanted(kind, store, benchmarks, one[0], request, lambda _line: None, is_dated=one[1]) for one in {*kinds}
-    }
+    alike = dict(zip(kinds, rows, strict=True))
+    asked = {one: wanted(kind, store, benchmarks, row, request, lambda _line: None) for one, row in alike.items()}
     has_all = (
         all(_has_all(store, row, one, request) for one in asked[own]) for row, own in zip(rows, kinds, strict=True)
     )
@@ -93,7 +92,7 @@ def every_answer(kind: Kind, name: str, meaning: str) -> Promise:
         request = kind.request.of(subject.facts.get(ASKED) or {})
         broken, compared = [], 0
         for row in _models(store, subject):
-            for one in wanted_of(kind, store, BENCHMARKS, row, request, lambda _line: None):
+            for one in wanted(kind, store, BENCHMARKS, row, request, lambda _line: None):
                 way = kind.named(row["family"], one.template, request.dtype)
                 current = store.lake.current(kind.table.name, partition_of(row["model"], way))
                 if current is None and not subject.facts:

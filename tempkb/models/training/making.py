@@ -23,7 +23,7 @@ from tempkb.engine.steps import Log
 from tempkb.engine.tasks import Done, Order, Picture
 from tempkb.models.adding import add_model
 from tempkb.models.adding import models as add_models
-from tempkb.models.dating import Dating
+from tempkb.models.dating import LINE, Dating, expert_file
 from tempkb.models.known import known_model, training_of
 from tempkb.models.tables import MODELS
 from tempkb.models.training.lessons import Course, DatedLesson, canonical, sha256_of
@@ -169,16 +169,16 @@ class Training:
                 room = folder / "lessons" / label
                 room.mkdir(parents=True, exist_ok=True)
                 checkpoint, taught[label] = teach(lesson, room, log, n_gpus)
-                is_newest = label == [*lessons][-1]
-                for file in checkpoint.glob("*" if is_newest else "model*.safetensors*"):
-                    copy = draft / ("" if is_newest else label) / file.name
-                    copy.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy(file, copy)
+                if label == [*lessons][-1]:
+                    shutil.copytree(checkpoint, draft, dirs_exist_ok=True)
+                else:
+                    draft.mkdir(exist_ok=True)
+                    shutil.copy(checkpoint / "model.safetensors", expert_file(draft, label))
         how = self.request.how
         if how.is_dated or how.has_experts:
             file = draft / "config.json"
-            config = json.loads(file.read_text("utf-8")) | Dating(self.mixing.periods, how.has_experts).line()
-            file.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")
+            config = json.loads(file.read_text("utf-8")) | {LINE: asdict(Dating(self.mixing.periods, how.has_experts))}
+            file.write_text(json.dumps(config, indent=2, sort_keys=True, default=str) + "\n", "utf-8")
         about = {
             "key": key,
             "asked": replace(self.request, device="").words,

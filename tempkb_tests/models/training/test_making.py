@@ -116,9 +116,9 @@ def test_yearly_experts_read_their_own_year_and_are_one_model(store, saved, taug
     dating, place = dating_of(row), Path(row["checkpoint"])
     assert dating.has_experts
     assert row["n_parameters"] == 3 * read_checkpoint(str(saved(kind))).n_parameters
-    folders = [dating.folder_of(place, one) for one in dating.periods]
-    assert folders == [place / "2018", place / "2019", place]
-    assert len({digests(folder)["model.safetensors"] for folder in folders}) == 3
+    files = [file for one in dating.periods for file in dating.files_of(place, one)]
+    assert files == [place / "expert-2018.safetensors", place / "expert-2019.safetensors", place / "model.safetensors"]
+    assert len({digests(place)[file.name] for file in files}) == 3
     # Each has its own folder while it is trained, and learns what it would learn alone.
     assert load(read_checkpoint(str(place))).module is not None
 
