@@ -15,11 +15,11 @@ from tempkb.models.known import TRAINING, training_of
 from tempkb.models.linking.known import known_linker
 from tempkb.models.linking.requests import AddRequest, TrainRequest
 from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS, drafts_of
-from tempkb.models.linking.training.lessons import Example, Lesson, digest_of_examples
+from tempkb.models.linking.training.lessons import Example, Lesson, card_of, digest_of_examples
 from tempkb.models.linking.vectors import version_of
 from tempkb.models.training.lessons import Course, sha256_of
 from tempkb.models.training.requests import require_extra
-from tempkb.models.training.teaching import base_of, n_gpus_for, require_free, settle
+from tempkb.models.training.teaching import base_of, n_gpus_for, refuse_other, require_free, settle
 from tempkb.store.drafts import Provenance
 from tempkb.store.said import change_said
 from tempkb.store.store import Store
@@ -238,7 +238,6 @@ class _Run:
         return found
 
     def _teach(self, lesson: Lesson, row: Row, numbers: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
-        from tempkb.models.linking.training.card import card_of
         from tempkb.models.training.teaching import teach
 
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
@@ -278,18 +277,8 @@ def _facts_of(layout: "Layout") -> Row:
 
 def _refuse_other(held: Row, row: Row, columns: tuple[str, ...]) -> None:
     """Refuse a name that is bound to a linker which differs in one of the columns."""
-    before, now = _spread(held, columns), _spread(row, columns)
-    differing = [
-        f"{name} {_short(before.get(name))}, found {_short(now.get(name))}"
-        for name in {**before, **now}
-        if before.get(name) != now.get(name)
-    ]
-    if differing:
-        raise SettingsError(
-            f"linker {row['linker']!r}: expected the linker to which the name is bound ({'; '.join(differing)}). A "
-            "name keeps its files for good, because vectors and scores refer to it. Choose another name, or remove the "
-            f"linker first: tempkb linker rm {row['linker']}"
-        )
+    name = row["linker"]
+    refuse_other(f"linker {name!r}", _spread(held, columns), _spread(row, columns), f"tempkb linker rm {name}")
 
 
 def _say(store: Store, linker: str, words: Words) -> None:
@@ -315,8 +304,3 @@ def _write(store: Store, row: Row, made_with: Mapping[str, Any], inputs: Mapping
     rows = [pa.Table.from_pylist([row], LINKERS.schema)]
     libraries = {name: version_of(name) for name in ("torch", "transformers")}
     return store.write(LINKERS, row["linker"], rows, Provenance({**digests, **inputs}, {**made_with, **libraries}))
-
-
-def _short(value: Any) -> str:
-    found = "none" if value is None else str(value)
-    return found[:12] if len(found) == 64 else found  # noqa: PLR2004 - digits of a digest

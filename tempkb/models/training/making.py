@@ -7,7 +7,7 @@ a line in `config.json` that says how (`tempkb.models.dating`).
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from tempkb.benchmarks.card import plot_means
-from tempkb.core.errors import ModelError, SettingsError
+from tempkb.core.errors import ModelError
 from tempkb.core.files import remove_tree
 from tempkb.core.model_words import ModelRequest
 from tempkb.core.wording import counted, sized
@@ -30,27 +30,12 @@ from tempkb.models.training.lessons import Course, DatedLesson, canonical, sha25
 from tempkb.models.training.mixtures import Mixing
 from tempkb.models.training.requests import TrainRequest, require_extra, train_request
 from tempkb.models.training.tables import QUERY, TEXT, drafts_of
-from tempkb.models.training.teaching import base_of, n_gpus_for, require_free, school, settle, teach
+from tempkb.models.training.teaching import base_of, n_gpus_for, refuse_other, require_free, school, settle, teach
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
 _NOUNS = {TEXT: ("text", "texts"), QUERY: ("query", "queries")}
 _NUMBER, _STATES = 4, {"adamw": 2, "adafactor": 0}  # bytes of a weight; numbers that an optimiser keeps of each
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A model that was trained.
-
-    Attributes:
-        mixture: what it has read.
-        model: its row.
-        courses: how training went, by the label of the expert; of a model that is one, by its name.
-    """
-
-    mixture: Version
-    model: Version
-    courses: dict[str, Course]
 
 
 class Training:
@@ -99,8 +84,11 @@ class Training:
             "read": self.mixing.inputs,
         }
 
-    def trained(self, log: Log) -> Trained:
+    def trained(self, log: Log) -> tuple[Version, Version]:
         """Train it and add it, going on from where an earlier run has ended; one that is there is only compared.
+
+        Returns:
+            its mixture, and its row.
 
         Raises:
             SettingsError: the name is bound to another model, or its folder is not tempkb's.
@@ -110,7 +98,9 @@ class Training:
         name = self.request.name
         with self._store.lake.resumable(drafts_of(name)) as drafts:
             require_free(self._store.home.path, self._what, self.place)
-            self._require_same()
+            if known_model(self._store.lake, name) is not None:
+                said, asked = training_of(self.place).get("numbers", {}), json.loads(canonical(self.numbers))
+                refuse_other(self._what, said, asked, f"tempkb model rm {name}")
             mixture = self.mixing.made(drafts.folder)
             key = sha256_of([self.numbers, mixture.version])
             if training_of(self.place).get("key") == key:
@@ -120,25 +110,7 @@ class Training:
             until, place = self.mixing.until, str(self.place.resolve())
             model = add_model(self._store, ModelRequest(name, place, None, self.family, (until, until)), log)
             drafts.is_finished = True
-        return Trained(mixture, model, courses_of(self.place))
-
-    def _require_same(self) -> None:
-        """Refuse a name that is bound to another model."""
-        if known_model(self._store.lake, self.request.name) is None:
-            return
-        before, now = training_of(self.place).get("numbers", {}), json.loads(canonical(self.numbers))
-        differing = [
-            f"{one} {before.get(one)}, found {now.get(one)}"
-            for one in {**before, **now}
-            if before.get(one) != now.get(one)
-        ]
-        if differing:
-            raise SettingsError(
-                f"{self._what}: expected the model to which the name is bound "
-                f"({'; '.join(differing) if before else 'not trained here'}). A name keeps its files for good, because "
-                "scores refer to it. Choose another name, or remove the model first: "
-                f"tempkb model rm {self.request.name}"
-            )
+        return mixture, model
 
     def _lessons(self, key: str, mixture: Version) -> dict[str, DatedLesson]:
         """What is learnt, by the label of the expert; of a model that is one, by its name."""
@@ -242,9 +214,10 @@ def models(order: Order) -> Done:
     """Train a model, or read the checkpoint of one; see `tempkb.models.adding`."""
     if not order.said.get("regime"):
         return add_models(order)
-    trained, done = Training(order.store, train_request(order.keys[0], order.said)).trained(order.log), Done()
-    done.add(trained.mixture, trained.model)
-    drawn = {f"{what} of {label}": one for label, own in trained.courses.items() for what, one in curves(own).items()}
+    training, done = Training(order.store, train_request(order.keys[0], order.said)), Done()
+    done.add(*training.trained(order.log))
+    courses = courses_of(training.place)
+    drawn = {f"{what} of {label}": one for label, own in courses.items() for what, one in curves(own).items()}
     done.shows = lambda: {MODELS.name: {what: Picture(one) for what, one in drawn.items()}}
     return done
 

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ from tempkb.models.dating import dating_of
 from tempkb.models.known import known_model
 from tempkb.models.training import teaching
 from tempkb.models.training.lessons import Course
-from tempkb.models.training.making import Training, plan
+from tempkb.models.training.making import Training, courses_of, plan
 from tempkb.models.training.requests import train_request
 from tempkb.platform.api import open_store
 from tempkb_tests.models.training.conftest import WORDS, sentences, write_texts
@@ -56,6 +57,12 @@ def asked(saved, regime="temporal", kind="t5", name="tiny", **words):
     return train_request(name, {**WORDS, "regime": regime, "base": str(saved(kind)), "settings": LITTLE, **words})
 
 
+def trained(store, request):
+    """The versions of the mixture and the row of a model, and its courses."""
+    mixture, model = Training(store, request).trained(print)
+    return SimpleNamespace(mixture=mixture, model=model, courses=courses_of(store.home.checkpoints / request.name))
+
+
 def digests(folder):
     """Of all files of a checkpoint."""
     return {
@@ -69,7 +76,7 @@ def test_a_temporal_model_is_a_model_of_the_home_that_says_how_it_was_trained(
     store, saved, taught, name_of_release, tmp_path
 ):
     request = asked(saved, release=name_of_release)
-    done = Training(store, request).trained(print)
+    done = trained(store, request)
     (lesson,) = taught
     assert (lesson.n_steps(), lesson.n_examples) == (4, {"text": 30, "query": 2})
     (course,) = done.courses.values()
@@ -90,13 +97,13 @@ def test_a_temporal_model_is_a_model_of_the_home_that_says_how_it_was_trained(
     assert read_checkpoint(str(place)).weights_sha256 != read_checkpoint(str(saved("t5"))).weights_sha256
     # What is there is only compared.
     before = digests(place)
-    again = Training(store, request).trained(print)
+    again = trained(store, request)
     assert (again.model.version, digests(place), len(taught)) == (done.model.version, before, 1)
     with pytest.raises(SettingsError, match=r"the name is bound \(seed 1, found 2\)"):
-        Training(store, replace(request, seed=2)).trained(print)
+        trained(store, replace(request, seed=2))
     write_texts(store, list(sentences(2018))[:9])
     with pytest.raises(SettingsError, match=r"the name is bound \(read "):
-        Training(store, request).trained(print)
+        trained(store, request)
     assert store.lake.current("mixtures", "tiny") == done.mixture
     assert command_for(store, "mixtures", "tiny") == (
         f"tempkb train temporal --base {saved('t5')} --windows 2018-01-01..2021-01-01 --release {name_of_release} "
@@ -109,7 +116,7 @@ def test_a_temporal_model_is_a_model_of_the_home_that_says_how_it_was_trained(
 
 @pytest.mark.parametrize("kind", ["t5", "gpt2"])
 def test_yearly_experts_read_their_own_year_and_are_one_model(store, saved, taught, kind):
-    done = Training(store, asked(saved, "yearly", kind)).trained(print)
+    done = trained(store, asked(saved, "yearly", kind))
     assert [[one.label for one in lesson.periods] for lesson in taught] == [["2018"], ["2019"], ["2020"]]
     assert list(done.courses) == ["2018", "2019", "2020"]
     row = known_model(store.lake, "tiny")
@@ -127,7 +134,7 @@ def test_yearly_experts_read_their_own_year_and_are_one_model(store, saved, taug
 def test_regimes_differ_in_the_texts_dates_and_order_and_in_nothing_else(store, saved, taught):
     found = {}
     for regime in ("uniform", "temporal", "continual"):
-        Training(store, asked(saved, regime, name=regime)).trained(print)
+        trained(store, asked(saved, regime, name=regime))
         found[regime] = digests(store.home.path / "models" / regime)["model.safetensors"]
     assert len({*found.values()}) == 3
     mixtures = [store.read("mixtures", model=name).drop_columns(["model"]) for name in found]
@@ -147,20 +154,20 @@ def test_random_weights_are_those_of_the_seed(store, saved, taught, tmp_path):
     shutil.copytree(saved("gpt2"), bare, ignore=shutil.ignore_patterns("*.safetensors"))
     words = {"base": str(bare), "settings": f"{LITTLE},random_weights=true"}
     for name, seed in (("one", "1"), ("same", "1"), ("other", "2")):
-        Training(store, asked(saved, "uniform", "gpt2", name, seed=seed, **words)).trained(print)
+        trained(store, asked(saved, "uniform", "gpt2", name, seed=seed, **words))
     one, same, other = (
         digests(store.home.path / "models" / name)["model.safetensors"] for name in ("one", "same", "other")
     )
     assert one == same != other
     with pytest.raises(ModelError, match="has no weights"):
-        Training(store, asked(saved, "uniform", "gpt2", base=str(bare))).trained(print)
+        trained(store, asked(saved, "uniform", "gpt2", base=str(bare)))
 
 
 def test_parts_of_a_batch_give_what_the_whole_batch_gives(store, saved, taught):
     losses = []
     for mini in (8, 2):
         numbers = f"steps=3,batch_size=8,mini_batch_size={mini}"
-        done = Training(store, asked(saved, name=f"by-{mini}", settings=numbers)).trained(print)
+        done = trained(store, asked(saved, name=f"by-{mini}", settings=numbers))
         (course,) = done.courses.values()
         losses.append([loss for _, loss in course.losses])
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
@@ -169,8 +176,8 @@ def test_parts_of_a_batch_give_what_the_whole_batch_gives(store, saved, taught):
 @pytest.mark.slow
 def test_two_processes_learn_what_one_does(store, saved, tmp_path, taught):
     """Each has half of a batch; the mean is over the tokens of both halves."""
-    training = Training(store, asked(saved, settings="steps=4,batch_size=12,mini_batch_size=4", name="one"))
-    (alone,) = training.trained(print).courses.values()
+    done = trained(store, asked(saved, settings="steps=4,batch_size=12,mini_batch_size=4", name="one"))
+    (alone,) = done.courses.values()
     (lesson,) = taught
     (tmp_path / "two").mkdir()
     _, course = teaching.teach(lesson, tmp_path / "two", print, n_processes=2)
@@ -179,7 +186,7 @@ def test_two_processes_learn_what_one_does(store, saved, tmp_path, taught):
 
 @pytest.mark.slow
 def test_it_learns_what_the_texts_say(store, saved, taught):
-    done = Training(store, asked(saved, "uniform", "gpt2", settings="steps=60,learning_rate=0.01")).trained(print)
+    done = trained(store, asked(saved, "uniform", "gpt2", settings="steps=60,learning_rate=0.01"))
     (course,) = done.courses.values()
     assert course.losses[-1][1] < 0.5 * course.losses[0][1]
 
@@ -193,14 +200,14 @@ def test_a_base_or_place_that_cannot_be_used_is_refused(store, saved, tmp_path):
     place.mkdir(parents=True)
     (place / "mine.txt").write_text("mine")
     with pytest.raises(SettingsError, match="which tempkb did not write"):
-        Training(store, asked(saved)).trained(print)
+        trained(store, asked(saved))
     assert (place / "mine.txt").read_text() == "mine"
     assert store.lake.partitions("mixtures") == []
 
 
 def test_a_loss_that_is_no_number_ends_the_training(store, saved, taught):
     with pytest.raises(ModelError, match="model 'tiny': the loss became nan at step .*Train it with a lower"):
-        Training(store, asked(saved, settings=f"{LITTLE},learning_rate=1e30,warm_up=0,max_grad_norm=0")).trained(print)
+        trained(store, asked(saved, settings=f"{LITTLE},learning_rate=1e30,warm_up=0,max_grad_norm=0"))
     assert known_model(store.lake, "tiny") is None
 
 
@@ -264,7 +271,7 @@ making.Training(open_store(), train_request("tiny", json.loads(sys.argv[1]))).tr
 def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bytes(store, saved, kind, regime, name_of_release):
     words = {**WORDS, "regime": regime, "base": str(saved(kind)), "release": name_of_release}
     words["settings"] = "steps=30,batch_size=8,mini_batch_size=4,dropout=0.1,texts_per_query=3"
-    undisturbed = Training(store, train_request("other", words)).trained(print)
+    undisturbed = trained(store, train_request("other", words))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     staging = store.lake.root / "_staging"
     label = "2019" if regime == "yearly" else "tiny"
@@ -281,7 +288,7 @@ def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bytes(store, 
     assert known_model(store.lake, "tiny") is None
     kept = [int(path.parent.name.partition("-")[2]) for path in staging.glob(f"*/lessons/{label}/kept/*/whole")]
     assert 5 <= max(kept) < 30
-    done = Training(store, train_request("tiny", words)).trained(print)
+    done = trained(store, train_request("tiny", words))
     assert [*done.courses.values()] == [*undisturbed.courses.values()]
     files = {
         name: {

@@ -1,14 +1,16 @@
-"""What a linker is made from: a recipe, examples, and where it begins."""
+"""What a linker is made from: a recipe, examples, and where it begins; and the card of its checkpoint."""
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from tempkb.benchmarks.card import texts_beside
 from tempkb.models.linking.inputs import EntityText, MentionText
 from tempkb.models.linking.training.recipe import Recipe
+from tempkb.models.training.lessons import Course, sha256_of
 from tempkb.models.training.lessons import Lesson as AnyLesson
-from tempkb.models.training.lessons import sha256_of
 
 LEARNING = "tempkb.models.linking.training.learning"
 """The module that learns the lessons of linkers."""
@@ -62,3 +64,35 @@ class Lesson(AnyLesson):
 def digest_of_examples(examples: Sequence[Example]) -> str:
     """Return the SHA-256 of examples, without hard negatives."""
     return sha256_of([asdict(replace(one, negatives=())) for one in examples])
+
+
+def card_of(
+    row: Mapping[str, Any], lesson: Lesson, course: Course, recipe: Mapping[str, Any], inputs: Mapping[str, str]
+) -> str:
+    """Return the card as Markdown; it depends on nothing but the training.
+
+    Args:
+        row: of `linkers`, so far as it is known before the files' digests.
+    """
+    judged = (
+        f"After the last epoch it ranks the entity of {course.validation[-1][1]:.1%} of the {len(lesson.validation)} "
+        "validation mentions first among the entities of all of them."
+        if course.validation
+        else "The snapshot has no validation mentions."
+    )
+    text = texts_beside(__file__)["text"].format(
+        linker=row["linker"],
+        release=row["release"],
+        cut=row["cut"],
+        n_train=len(lesson.train),
+        n_entities=len({one.page_id for one in lesson.train}),
+        judged=judged,
+        max_tokens=lesson.recipe.max_tokens,
+        seed=lesson.seed,
+        preset=row["preset"],
+        base=row["base"] or "random weights",
+        steps=course.steps,
+        numbers="\n".join(f"| {name} | {json.dumps(value)} |" for name, value in sorted(recipe.items())),
+        made_from="\n".join(f"| {name} | {version} |" for name, version in sorted(inputs.items())),
+    )
+    return str(text)
