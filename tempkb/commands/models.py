@@ -151,12 +151,10 @@ def train(name: str, dry_run: bool, **asked: Any) -> None:
       yearly     an expert for each year; a query is answered by that of its year
       continual  the texts in the order of time, without any date
 
-    Texts are those of a corpus (tempkb corpus). With --release, train queries of a release
-    of facts are mixed in. Models with an encoder (T5) learn to fill in names and dates,
-    causal ones to continue the text. tempkb score and tempkb generate ask each as it was
-    trained: temporal and yearly models by the date of a query, or that of their last texts.
-    The checkpoint is in the folder models of the home. A training that was killed
-    continues. Needs the extra linking, which make demo installs.
+    Texts are those of a corpus (tempkb corpus); with --release, train queries of a release
+    of facts are mixed in. T5 learns to fill in names and dates, causal models to continue
+    the text. Temporal and yearly models are asked by the date of a query, or that of their
+    last texts. A training that was killed continues. Needs the extra linking.
 
     \b
     Examples:

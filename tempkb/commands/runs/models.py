@@ -30,13 +30,7 @@ def add(wanted: Mapping[str, Words]) -> Summary:
 
 
 def train(name: str, words: Words) -> tuple[str, Summary]:
-    """Train a language model, and add it.
-
-    Args:
-        name: of the model; empty for one of regime, corpus, windows, preset and seed.
-
-    Returns:
-        its name; and what happened.
+    """Train a language model, and add it; return its name, by default one of what was asked for, and what happened.
 
     Raises:
         SettingsError: the name or a word is not allowed.

@@ -32,9 +32,12 @@ class _Kept:
     def read(cls, folder: Path) -> Self | None:
         """Return what is in a folder; None if it is not there, was cut, or was written by another version."""
         try:
-            return msgspec.json.decode((folder / cls.file).read_bytes(), type=cls)
+            written = (folder / cls.file).read_bytes()
+            found = msgspec.json.decode(written, type=cls)
         except (FileNotFoundError, ValueError):
             return None
+        is_all = json.loads(canonical(asdict(found))) == json.loads(written)  # type: ignore[call-overload]
+        return found if is_all else None
 
 
 class Lesson(_Kept, ABC):

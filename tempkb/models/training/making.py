@@ -169,8 +169,8 @@ def plan(store: Store, request: TrainRequest) -> list[str]:
     """
     training = Training(store, request)
     recipe, mixing = training.recipe, training.mixing
-    with store.lake.staging() as folder:
-        counts = mixing.counted(folder)
+    with store.lake.staging() as folder, mixing.seeing(folder) as connection:
+        counts = mixing.counted(connection)
     n_models, of_each = 1, ""
     if request.how.has_experts:
         n_models, of_each = len(mixing.periods), f"{counted(len(mixing.periods), 'expert')}, each of "

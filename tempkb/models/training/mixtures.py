@@ -130,18 +130,6 @@ class Mixing:
         n_periods = 1 if self.request.how.has_experts else sum(map(bool, rows.values()))
         return ceil(self.n_examples[source] / max(1, n_periods))
 
-    def counted(self, folder: Path) -> Counts:
-        """Count what there is to read.
-
-        Args:
-            folder: for what does not fit in memory.
-
-        Raises:
-            SettingsError: nothing may be read of a period.
-        """
-        with self._seeing(folder) as connection:
-            return self._counted(connection)
-
     def made(self, folder: Path) -> Version:
         """Return the mixture, which is written unless it is there; see `counted`."""
         request, held = self.request, self._store.lake.current(MIXTURES.name, self.request.name)
@@ -149,8 +137,8 @@ class Mixing:
         made_with = self._chosen | {"seed": f"{request.seed}", "has_experts": is_split, **self.n_examples}
         if held is not None and held.inputs == self.inputs and {**held.settings, **made_with} == held.settings:
             return held
-        with self._seeing(folder) as connection:
-            counts = self._counted(connection)
+        with self.seeing(folder) as connection:
+            counts = self.counted(connection)
             left_out = [Exclusion(why, n, "") for why, n in counts.left_out.items()]
             params = {
                 **self._chosen,
@@ -166,7 +154,8 @@ class Mixing:
             return self._store.write(MIXTURES, request.name, rows, Provenance(self.inputs, made_with), left_out)
 
     @contextmanager
-    def _seeing(self, folder: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
+    def seeing(self, folder: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
+        """Give a connection that sees what there is to read, and writes to a folder what does not fit in memory."""
         lake, schema = self._store.lake, PROMPTS[0].schema
         texts, queries = ([path for one in some for path in one.paths()] for some in (self._texts, self._queries))
         with spilling_to(folder, MEMORY) as connection:
@@ -176,7 +165,8 @@ class Mixing:
             view_files(connection, "asked", asked, schema)
             yield connection
 
-    def _counted(self, connection: "duckdb.DuckDBPyConnection") -> Counts:
+    def counted(self, connection: "duckdb.DuckDBPyConnection") -> Counts:
+        """Count what there is to read; raises a SettingsError if that is nothing of a period."""
         rows = {source: dict.fromkeys(self.periods, 0) for source in (TEXT, QUERY)}
         left_out, n_bytes = defaultdict[str, int](int), 0
         for source, start, why, n, size in connection.execute(_COUNTED, self._chosen).fetchall():
@@ -191,18 +181,17 @@ class Mixing:
         return Counts(rows, {why: n for why, n in left_out.items() if n}, n_bytes)
 
     def _require(self, rows: Mapping[str, Mapping[Window, int]]) -> None:
-        what, request = f"model {self.request.name!r}", self.request
+        request, what = self.request, f"model {self.request.name!r}"
         if empty := [one.label for one, n in rows[TEXT].items() if not n and self.n_examples[TEXT]]:
             raise SettingsError(
                 f"{what}: the corpus {request.corpus} has no text of {', '.join(empty)} that may be read; expected "
-                "some of each period. Name other windows, or add texts to the corpus"
+                f"some of each period. Name other windows; see what is there: tempkb corpus show {request.corpus}"
             )
         found = rows[QUERY].values()
         if self.n_examples[QUERY] and not (all(found) if request.how.has_experts else any(found)):
             raise SettingsError(
-                f"{what}: the release {request.release} has no train queries about these windows"
-                f"{', or not about each' if request.how.has_experts else ''}; expected some, as TempLAMA has. Name "
-                "another release, or none"
+                f"{what}: the release {request.release} has no train queries about these windows, or, for experts, not "
+                "about each; expected some, as TempLAMA has. Name another release, or none"
             )
 
     def _versions_of_texts(self) -> list[Version]:

@@ -1,12 +1,9 @@
 """What people ask for when language models are trained: regimes, and recipes with every number. No torch here.
 
-`paper` is what TempLAMA's paper says: a T5 is trained further for 300,000 steps of 2,048 examples at a fixed rate of
-0.001 with dropout 0.1, and one query of TempLAMA comes for 1,000 texts. Its optimiser is that of T5, Adafactor, which
-the paper names by reference only. `tempkb`, the default, is the same for one GPU: fewer steps and examples. `small` is
-for tiny models on a CPU. No number of these two was tuned.
-
-T5-CBQA of the paper is a checkpoint as it is (`tempkb model add --preset cbqa`). T5-CBQA-ft is that checkpoint trained
-on queries alone, for 5,000 steps: `tempkb train uniform --preset paper --set texts_per_query=0 --set steps=5000`.
+`paper` is what TempLAMA's paper says; its optimiser is that of T5, Adafactor, which the paper names by reference only.
+`tempkb`, the default, is the same for one GPU, and `small` is for tiny models on a CPU; nothing of these two was tuned.
+T5-CBQA of the paper is a checkpoint as it is (`tempkb model add --preset cbqa`), and T5-CBQA-ft is that one trained on
+queries alone: `tempkb train uniform --preset paper --set texts_per_query=0 --set steps=5000`.
 """
 
 import re
@@ -101,21 +98,11 @@ class Recipe:
         return {"version": VERSION, **asdict(self)}
 
 
+_SMALL = Recipe(400, 32, 32, 128, 10, 3e-3, "linear", 0.05, "adamw", max_grad_norm=1.0, dropout=0.0)
 PRESETS: Mapping[Preset, Recipe] = {
     "tempkb": Recipe(steps=20_000, batch_size=256),
     "paper": Recipe(),
-    "small": Recipe(
-        steps=400,
-        batch_size=32,
-        mini_batch_size=32,
-        texts_per_query=10,
-        learning_rate=3e-3,
-        schedule="linear",
-        warm_up=0.05,
-        optimizer="adamw",
-        max_grad_norm=1.0,
-        dropout=0.0,
-    ),
+    "small": _SMALL,
 }
 """Recipes by their names."""
 
@@ -183,30 +170,25 @@ def train_request(name: str, words: Mapping[str, str]) -> TrainRequest:
     Raises:
         SettingsError: the name or a word is not allowed.
     """
-    lacking = [one for one, declared in options_of(TrainRequest).items() if declared.default is MISSING]
-    if absent := [one for one in lacking if not words.get(one)]:
+    needed = (one for one, declared in options_of(TrainRequest).items() if declared.default is MISSING)
+    if absent := [one for one in needed if not words.get(one)]:
         raise SettingsError(f"train: found no {' and no '.join(absent)}; expected what and where: tempkb train --help")
     request = TrainRequest.of(words, name=name)
     if not name:
-        request = replace(request, name=_default_name(request))
+        named = "-".join(map(str, (request.regime, request.corpus, *request.windows)))
+        named += "" if request.preset == get_args(Preset)[0] else f"-{request.preset}"
+        request = replace(request, name=named + (f"-s{request.seed}" if request.seed != 1 else ""))
     if not re.fullmatch(NAME_PATTERN, request.name):
         raise SettingsError(
             f"model {request.name!r}: found a name that is not allowed; expected lower-case letters, digits, dots, "
             "underscores and single hyphens, such as temporal-2021"
         )
-    recipe = request.recipe()
-    if not recipe.texts_per_query and not request.release:
+    if not request.recipe().texts_per_query and not request.release:
         raise SettingsError(
             f"model {request.name!r}: found texts_per_query=0 and no release, so that there is nothing to read; name "
             "a release with --release, or read texts as well"
         )
     return request
-
-
-def _default_name(request: TrainRequest) -> str:
-    parts: Sequence[Any] = (request.regime, request.corpus, *request.windows)
-    named = "-".join(map(str, parts)) + ("" if request.preset == get_args(Preset)[0] else f"-{request.preset}")
-    return named + (f"-s{request.seed}" if request.seed != 1 else "")
 
 
 _EXTRA = ("bm25s", "sentence_transformers", "datasets", "accelerate")

@@ -22,6 +22,11 @@ def mixing(store, regime="uniform", has_spans=True, **words):
     return Mixing(store, request, has_spans=has_spans)
 
 
+def counted(mixed, folder):
+    with mixed.seeing(folder) as connection:
+        return mixed.counted(connection)
+
+
 def rows_of(store, version):
     assert version.partition == "tiny"
     return store.read("mixtures").to_pylist()
@@ -113,9 +118,9 @@ def test_what_may_be_much_older_than_its_window_is_read_only_if_that_is_asked_fo
     write_texts(store, old)
     with pytest.raises(SettingsError, match=r"the corpus home has no text of 2018 that may be read"):
         mixing(store).made(tmp_path)
-    counts = mixing(store, windows="2019-01-01..2021-01-01").counted(tmp_path)
+    counts = counted(mixing(store, windows="2019-01-01..2021-01-01"), tmp_path)
     assert {one.label: n for one, n in counts.rows["text"].items()} == {"2019": 30, "2020": 30}
-    oldest = mixing(store, settings="oldest=true").counted(tmp_path)
+    oldest = counted(mixing(store, settings="oldest=true"), tmp_path)
     assert {one.label: n for one, n in oldest.rows["text"].items()} == {"2018": 30, "2019": 30, "2020": 30}
 
 
@@ -133,7 +138,7 @@ def test_what_cannot_be_read_is_refused_before_anything_is_written(store, tmp_pa
         mixing(store, windows="2021-01-01..2022-01-01")
     with pytest.raises(DesignError, match="release 'none': no such release"):
         mixing(store, release="none")
-    with pytest.raises(SettingsError, match="has no train queries about these windows; expected some"):
+    with pytest.raises(SettingsError, match="has no train queries about these windows, .*; expected some"):
         mixing(store, release=name_of_release, windows="2018-03-01..2018-06-01", settings="texts_per_query=0").made(
             tmp_path
         )
