@@ -17,9 +17,6 @@ from tempkb.benchmarks.sentences import Splitter
 from tempkb.core.errors import ContractError, SettingsError
 
 FALLBACK = "(fallback)"
-MODEL = "en_core_web_sm"
-"""The spaCy pipeline that is taken if none is named."""
-
 _BATCH = 256
 
 
@@ -52,11 +49,11 @@ class Chunker(Protocol):
         ...
 
 
-def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], None]) -> Chunker:
+def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], None] = lambda _why: None) -> Chunker:
     """Return the chunker that a design names.
 
     Args:
-        choice: `spacy`, `textblob` or `auto`. `auto` is spaCy; if its model is not installed or is for another
+        choice: `spacy`, `textblob`, `none` or `auto`. `auto` is spaCy; if its model is not installed or is for another
             language, the bundled chunker for English, and no chunker (random spans only) for other languages.
         model: name or folder of a spaCy pipeline.
         warn: receives a message if the bundled chunker is used, or none.
@@ -65,11 +62,13 @@ def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], N
         SettingsError: `spacy` was chosen and the model is missing, has no parser or is for another language, or
             `textblob` was chosen for another language than English.
     """
+    if choice == "none":
+        return NoChunker()
     if choice == "textblob":
         if language != "en":
             raise SettingsError(
                 f"noun_chunker: the bundled chunker reads English, and the wiki is in {language!r}; install a spaCy "
-                "pipeline of that language and name it: --set spacy_model=NAME"
+                "pipeline of that language and name it as spacy_model"
             )
         return TextBlobChunker()
     try:
@@ -83,14 +82,13 @@ def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], N
 def _stand_in(why: str, language: str, warn: Callable[[str], None]) -> Chunker:
     if language == "en":
         warn(
-            f"noun_chunker: {why}. The bundled chunker, which is cruder, finds the noun phrases instead; "
-            "the column `chunker` and the check `chunker_is_spacy` report this"
+            f"noun_chunker: {why}. The bundled chunker, which is cruder, finds the noun phrases instead, "
+            "which is written down beside them"
         )
         return TextBlobChunker()
     warn(
-        f"noun_chunker: {why}. The bundled chunker reads English, and the wiki is in {language!r}: this release has "
-        "random spans only. For noun phrases install a spaCy pipeline of that language and name it: "
-        "--set spacy_model=NAME"
+        f"noun_chunker: {why}. The bundled chunker reads English, and the wiki is in {language!r}: no noun "
+        "phrases are found. For some install a spaCy pipeline of that language and name it as spacy_model"
     )
     return NoChunker()
 

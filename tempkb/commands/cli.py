@@ -446,23 +446,9 @@ def release() -> None:
     """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
 
 
-for _command in (
-    corpus,
-    model,
-    train,
-    score,
-    generate,
-    scores,
-    linker,
-    link,
-    index,
-    linking,
-    knows,
-    answers,
-    late,
-    paper,
-    results,
-):
+main.add_command(corpus)
+main.add_command(train)
+for _command in (model, score, generate, scores, linker, link, index, linking, knows, answers, late, paper, results):
     main.add_command(_command)
 
 

@@ -1,17 +1,25 @@
 """The commands of `tempkb corpus`. All else is imported when they run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from tempkb.commands.declared import YES, close, options, words_typed
-from tempkb.models.corpora.requests import CorpusRequest, require_fit
+from tempkb.models.corpora.requests import CorpusRequest
 
 
 @click.group()
 def corpus() -> None:
-    """Make, add, list, show and remove corpora of dated text, on which models are trained."""
+    """Make, add, list, show and remove corpora of dated text, on which models are trained.
+
+    \b
+    Examples:
+      tempkb corpus make --windows 2021-01-01..2023-01-01 --chunker none
+      tempkb corpus add news news-2019.jsonl news-2020.parquet
+      tempkb corpus show news
+      tempkb corpus rm news
+    """
 
 
 @corpus.command()
@@ -20,12 +28,8 @@ def make(**asked: Any) -> None:
     """Date the sentences of the home's wiki: each is of the window whose snapshot of the page has it first.
 
     The corpus has the name home. Windows that are up to date are not made again.
-
-    \b
-    Example:
-      tempkb corpus make --windows 2021-01-01..2023-01-01 --chunker none
     """
-    _run("home", (), words_typed(asked))
+    _run("home", (), asked)
 
 
 @corpus.command()
@@ -37,12 +41,8 @@ def add(name: str, files: tuple[str, ...], **asked: Any) -> None:
 
     The date is a day, YYYY-MM-DD, or an instant. Files with anything odd are refused with
     the first such line, and nothing is added. An earlier corpus of that name is replaced.
-
-    \b
-    Example:
-      tempkb corpus add news news-2019.jsonl news-2020.parquet
     """
-    _run(name, files, words_typed(asked))
+    _run(name, files, asked)
 
 
 @corpus.command("list")
@@ -56,37 +56,28 @@ def list_corpora() -> None:
 @corpus.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Show the corpus NAME by window: its texts, and how many of them name years.
+    """Show the corpus NAME by window: its texts, and how many of them name years."""
+    from tempkb.commands.screens.corpora import print_corpora
 
-    \b
-    Example:
-      tempkb corpus show home
-    """
-    from tempkb.commands.screens.corpora import print_corpus
-
-    print_corpus(name)
+    print_corpora(name)
 
 
 @corpus.command()
 @click.argument("name")
 @YES
 def rm(name: str, yes: bool) -> None:
-    """Remove the corpus NAME from the home; files from which it was read stay.
-
-    \b
-    Example:
-      tempkb corpus rm news --yes
-    """
+    """Remove the corpus NAME from the home; files from which it was read stay."""
     from tempkb.commands.screens.upkeep import remove_what
 
     remove_what(corpus=name, force=False, ask=not yes)
 
 
-def _run(name: str, files: Sequence[str], words: Mapping[str, Any]) -> None:
+def _run(name: str, files: Sequence[str], asked: dict[str, Any]) -> None:
     from tempkb.commands.runs.jobs import past_damage, run_each
-    from tempkb.commands.screens.corpora import print_corpus
+    from tempkb.commands.screens.corpora import print_corpora
+    from tempkb.models.corpora.steps import require_fit
     from tempkb.models.corpora.tables import DATED_TEXTS
 
     require_fit(name, files)
-    summary = past_damage(lambda: run_each([DATED_TEXTS], {name: {**words, "files": files}}))
-    close(summary, *(() if summary.failures else (print_corpus, name)))
+    summary = past_damage(lambda: run_each([DATED_TEXTS], {name: {**words_typed(asked), "files": files}}))
+    close(summary, *(() if summary.failures else (print_corpora, name)))

@@ -15,15 +15,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from tempkb.benchmarks.fact_queries.prompts import date_in_words
 from tempkb.core.windows import Granularity, Window, nearest_days, window_of
-
-if TYPE_CHECKING:
-    from tempkb.models.loading import LoadedModel
 
 LINE = "tempkb_dating"
 """Name in `config.json` of what says how."""
@@ -59,7 +56,7 @@ class Dating:
     def stream(
         self,
         answers: Callable[[Iterable[Any]], Iterator[Any]],
-        model: "LoadedModel",
+        load: Callable[[list[Path]], None],
         checkpoint: str,
         asked: Iterable[Any],
     ) -> Iterator[Any]:
@@ -67,14 +64,13 @@ class Dating:
 
         Args:
             answers: of the model, whatever its weights are.
+            load: gives it the weights in some files.
             checkpoint: its folder.
         """
         told = ((self.told(one.left), one) for one in asked)
         for period, some in groupby(told, key=lambda one: one[0][0] if self.has_experts else None):
             if period is not None:
-                from tempkb.models.checkpoints import load_expert
-
-                load_expert(model, self.files_of(Path(checkpoint), period))
+                load(self.files_of(Path(checkpoint), period))
             yield from answers([replace(one, left=left) for (_, left), one in some])
 
 

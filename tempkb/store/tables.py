@@ -110,9 +110,7 @@ class Table:
             return key if self.partitioned_by == "window" else None
         if self.family in (Family.MODEL, Family.LINKER):
             return key.partition(SEPARATOR)[0]
-        if self.family is Family.CORPUS:
-            return _CUT.sub("", key)
-        if self.family is Family.RELEASE and self.partitioned_by != "release":
+        if self.family is Family.CORPUS or (self.family is Family.RELEASE and self.partitioned_by != "release"):
             return _CUT.sub("", key)
         return None if self.family is Family.RESULT else key
 

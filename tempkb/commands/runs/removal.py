@@ -17,9 +17,7 @@ from tempkb.benchmarks.register import entry_path, frozen_versions, release_name
 from tempkb.core.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.core.files import own_tree, real_folders, remove_tree
 from tempkb.core.windows import Window
-from tempkb.models.corpora.steps import names as corpora
-from tempkb.models.corpora.tables import HOME
-from tempkb.models.corpora.tables import parts_of as parts_of_corpus
+from tempkb.models.corpora.tables import DATED_TEXTS, HOME, partition_of
 from tempkb.models.generations.kind import KINDS
 from tempkb.models.known import TRAINING
 from tempkb.models.linking.known import known_linkers
@@ -64,10 +62,10 @@ def of_windows(store: Store, windows: Sequence[Window]) -> Removal:
     Raises:
         SettingsError: nothing is built of them.
     """
-    keys = {window.key for window in windows}
-    # What was made of the snapshot goes with it; it could not be made again.
-    made = [(table, key) for table, key in _of(store, {HOME}, Family.CORPUS) if parts_of_corpus(key)[1] in keys]
-    found = [*_of(store, keys, Family.WINDOW), *made]
+    found = _of(store, {window.key for window in windows}, Family.WINDOW)
+    # Dated texts go with their snapshot, without which they could not be made again.
+    dated = {(DATED_TEXTS.name, partition_of(HOME, window.key)) for window in windows}
+    found += [one for one in _of(store, {HOME}, Family.CORPUS) if one in dated]
     if not found:
         raise SettingsError(f"--window: nothing is built of {', '.join(window.label for window in windows)}")
     notes = ["The next build, by hand or by the sensor, builds these windows again if a dump serves them."]
@@ -172,35 +170,32 @@ def of_linker(store: Store, name: str) -> Removal:
 
 
 def of_corpus(store: Store, name: str) -> Removal:
-    """Find the texts of a corpus.
-
-    Raises:
-        SettingsError: there is no such corpus.
-    """
-    found = _of(store, {name}, Family.CORPUS)
-    if not found:
-        raise SettingsError(f"corpus {name!r}: no such corpus; there: {', '.join(corpora(store.lake)) or 'none'}")
-    return Removal(found)
+    """Find the texts of a corpus; a SettingsError if there is no such corpus."""
+    return _of_row(store, DATED_TEXTS, None, name)
 
 
-def _of_row(store: Store, table: Table, folder: Path, name: str, *, has_more: bool = False) -> Removal:
-    """Find what was made for a model or linker: its partitions, and the file with what was said of it, if there is one.
+def _of_row(store: Store, table: Table, folder: Path | None, name: str, *, has_more: bool = False) -> Removal:
+    """Find what was made for a model, linker or corpus: its partitions, and the file with what was said of it, if any.
 
     Args:
         table: that has a row for it.
-        folder: of what was said.
+        folder: of what was said, if anything is said of such.
         has_more: is there something else of it?
 
     Raises:
         SettingsError: there is nothing of it.
     """
     found, kind = _of(store, {name}, table.family), table.family.value
-    paths = [said_path(folder, name)] if name in said_names(folder) else []
+    paths = [said_path(folder, name)] if folder and name in said_names(folder) else []
     if not found and not paths and not has_more:
-        there = ", ".join(store.lake.partitions(table.name)) or "none"
+        there = ", ".join(sorted({table.owner_of(key) or "" for key in store.lake.partitions(table.name)})) or "none"
         raise SettingsError(f"{kind} {name!r}: no such {kind}; there: {there}")
     # Its row is removed last: a name without a row is free for other files, to which no score must be left.
     return Removal(sorted(found, key=lambda one: one[0] == table.name), paths=paths)
+
+
+BY_NAME = {"release": of_release, "model": of_model, "linker": of_linker, "corpus": of_corpus}
+"""What finds all of something by its name, by the kind of thing."""
 
 
 def remove(store: Store, removal: Removal) -> int:

@@ -1,19 +1,19 @@
 """The screens of `tempkb corpus`: the corpora of the home, and one by window."""
 
-from tempkb.commands.screens.console import print_next, show
+from tempkb.commands.screens.console import show
 from tempkb.core.errors import SettingsError
 from tempkb.models.corpora.steps import names
-from tempkb.models.corpora.tables import CORPUS_YEARS, DATED_TEXTS
+from tempkb.models.corpora.tables import CORPUS_YEARS
 from tempkb.platform.api import open_store
 from tempkb.store.listings import Listing
 
 _CORPORA = Listing(
     query=f"""
-    SELECT corpus, count(DISTINCT window_start) AS windows, min(window_start) AS first, max(window_start) AS last,
-           count(*) AS texts
-    FROM {DATED_TEXTS.name} GROUP BY corpus ORDER BY corpus
+    SELECT corpus, count(*) AS windows, min(window_start) AS first, max(window_start) AS last,
+           sum(n_texts)::BIGINT AS texts
+    FROM {CORPUS_YEARS.name} GROUP BY corpus ORDER BY corpus
     """,
-    needs=(DATED_TEXTS.name,),
+    needs=(CORPUS_YEARS.name,),
 )
 _YEARS = Listing(
     title="corpus {corpus}",
@@ -27,20 +27,14 @@ _YEARS = Listing(
 )
 
 
-def print_corpora() -> None:
-    """Print the corpora of the home."""
-    show(_CORPORA, _CORPORA.rows(open_store()))
-
-
-def print_corpus(name: str) -> None:
-    """Print the texts of a corpus by window, and which share of them names years.
+def print_corpora(name: str = "") -> None:
+    """Print the corpora of the home; or the texts of one by window, and which share of them names years.
 
     Raises:
         SettingsError: there is no such corpus.
     """
     store = open_store()
-    if name not in (known := names(store.lake)):
+    if name and name not in (known := names(store.lake)):
         raise SettingsError(f"corpus {name!r}: no such corpus; there: {', '.join(known) or 'none'}")
-    listing = _YEARS.filled(corpus=name)
+    listing = _YEARS.filled(corpus=name) if name else _CORPORA
     show(listing, listing.rows(store))
-    print_next(f"sql \"SELECT window_start, text, spans FROM {DATED_TEXTS.name} WHERE corpus = '{name}' LIMIT 5\"")

@@ -6,16 +6,7 @@ import shlex
 import click
 
 from tempkb.benchmarks.register import LOOK, alone, frozen_versions
-from tempkb.commands.runs.removal import (
-    Removal,
-    of_corpus,
-    of_dump,
-    of_linker,
-    of_model,
-    of_release,
-    of_windows,
-    remove,
-)
+from tempkb.commands.runs.removal import BY_NAME, Removal, of_dump, of_windows, remove
 from tempkb.commands.screens.console import say, show
 from tempkb.commands.screens.failure import fail, tell
 from tempkb.core.errors import SettingsError
@@ -149,4 +140,4 @@ def _find(store: Store, kind: str, name: str, *, force: bool) -> Removal:
         is_range = ".." in name
         windows = windows_between(*parse_range(name), granularity) if is_range else [window_of_key(name, granularity)]
         return of_windows(store, list(windows))
-    return {"release": of_release, "model": of_model, "linker": of_linker, "corpus": of_corpus}[kind](store, name)
+    return BY_NAME[kind](store, name)

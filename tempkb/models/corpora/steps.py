@@ -3,28 +3,44 @@
 What is imported here is little: commands that ask what is current split no text.
 """
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
 
+from tempkb.core.errors import SettingsError
 from tempkb.core.options import Option
+from tempkb.core.wording import counted
 from tempkb.engine.steps import Look, Source, Step
 from tempkb.engine.tasks import Task, said_in
 from tempkb.models.corpora.requests import CorpusRequest
-from tempkb.models.corpora.tables import DATED_TEXTS, HOME, partition_of, parts_of
+from tempkb.models.corpora.tables import DATED_TEXTS, HOME, parts_of
+from tempkb.models.tables import NAME_PATTERN
 from tempkb.store.lake import Lake
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
 from tempkb.store.versions import Version
+from tempkb.wiki.mentions.steps import grown, quarters_in
 from tempkb.wiki.mentions.tables import PAGE_LINKS, PAGE_TEXTS
-from tempkb.wiki.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
+from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.wiki.wikidata.scope import language_of_wiki
 
+MEMORY = "1GB"
+"""What DuckDB may take; the rest it writes to a folder."""
 
-def versions_of(lake: Lake, corpus: str) -> list[Version]:
-    """Return the texts of a corpus that are whole, by window."""
-    return lake.versions(DATED_TEXTS.name, [key for key in lake.keys(DATED_TEXTS.name) if parts_of(key)[0] == corpus])
+
+def require_fit(name: str, files: Sequence[str]) -> None:
+    """Raise a SettingsError for a name that is not allowed, files for the wiki's corpus, or none for another."""
+    if not re.fullmatch(NAME_PATTERN, name) or (name == HOME) == bool(files):
+        raise SettingsError(
+            f"corpus {name!r}: found {counted(len(files), 'file')}; expected none for {HOME}, which is made of the "
+            "wiki, and some for another name, of lower-case letters, digits, dots, underscores and single hyphens"
+        )
+
+
+def keys_of(lake: Lake, corpus: str) -> list[str]:
+    """Return the partitions of a corpus, whole or lost, by window."""
+    return [key for key in lake.keys(DATED_TEXTS.name) if parts_of(key)[0] == corpus]
 
 
 def names(lake: Lake) -> list[str]:
@@ -32,20 +48,43 @@ def names(lake: Lake) -> list[str]:
     return sorted({parts_of(key)[0] for key in lake.keys(DATED_TEXTS.name)})
 
 
-def is_all_there(lake: Lake, version: Version) -> bool:
-    """Are all windows of a user's corpus there, from the same files and with the same phrases as a version?"""
-    corpus, _ = parts_of(version.partition)
-    held = [lake.current(DATED_TEXTS.name, partition_of(corpus, one)) for one in version.settings["windows"]]
-    made = version.inputs, version.settings["phrases"]
-    return all(one is not None and (one.inputs, one.settings["phrases"]) == made for one in held)
+def is_whole(lake: Lake, corpus: str) -> bool:
+    """Are all windows of a user's corpus there, from the same files and with the same phrases, and no others?"""
+    held = lake.versions(DATED_TEXTS.name, keys_of(lake, corpus))
+    windows = [parts_of(one.partition)[1] for one in held]
+    return all((one.inputs, one.settings) == (held[0].inputs, {**held[0].settings, "windows": windows}) for one in held)
 
 
 def command_of(lake: Lake, corpus: str) -> str:
     """Return the command that makes a corpus again."""
     if corpus == HOME:
         return f"tempkb {CorpusRequest.command}"
-    files = next((one.settings["files"] for one in versions_of(lake, corpus)), ())
-    return f"tempkb corpus add {corpus} {shlex.join(files) or 'FILE...'}"
+    held = lake.versions(DATED_TEXTS.name, keys_of(lake, corpus))
+    return f"tempkb corpus add {corpus} {shlex.join(held[0].settings['files']) if held else 'FILE...'}"
+
+
+def versions_in(lake: Lake, corpus: str, first: date, end: date) -> list[Version]:
+    """Return the texts of the windows that begin on or after `first` and before `end`, oldest first.
+
+    Raises:
+        SettingsError: there is no such corpus or window; or one was lost, or the corpus was not read to its end.
+    """
+    keys = keys_of(lake, corpus)
+    if not keys:
+        there = ", ".join(names(lake)) or "none"
+        make = command_of(lake, corpus) if corpus == HOME else "tempkb corpus list"
+        raise SettingsError(f"corpus {corpus!r}: no such corpus; there: {there}. Make it, or see what is there: {make}")
+    wanted = [key for key in keys if f"{first}" <= parts_of(key)[1] < f"{end}"]
+    if not wanted:
+        raise SettingsError(
+            f"corpus {corpus!r}: found no window that begins on or after {first} and before {end}; there: "
+            f"{parts_of(keys[0])[1]} to {parts_of(keys[-1])[1]}. See what is there: tempkb corpus show {corpus}"
+        )
+    held = lake.versions(DATED_TEXTS.name, wanted)
+    if len(held) < len(wanted) or not (corpus == HOME or is_whole(lake, corpus)):
+        found = f"{len(held)} of {len(wanted)} windows" if len(held) < len(wanted) else "a part of its files"
+        raise SettingsError(f"corpus {corpus!r}: found {found}; make it whole: {command_of(lake, corpus)}")
+    return held
 
 
 def windows_up_to(store: Store, key: str) -> Sequence[str]:
@@ -55,16 +94,7 @@ def windows_up_to(store: Store, key: str) -> Sequence[str]:
 
 
 def _quarters(store: Store, key: str) -> Sequence[str]:
-    snapshots = store.lake.versions(STABLE_SNAPSHOTS.name, windows_up_to(store, key))
-    return sorted({quarter for one in snapshots for quarter in one.fills.get(PAGE_WIKITEXTS.name, ())})
-
-
-def _grown(table: Table, name: str) -> Source:
-    return Source(table, _quarters, name, lambda version: [version.rules, version.settings], grows=True)
-
-
-def _settings(store: Store) -> Mapping[str, Any]:
-    return {"language": language_of_wiki(store.home.settings)}
+    return sorted({quarter for window in windows_up_to(store, key) for quarter in quarters_in(store, window)})
 
 
 @dataclass(frozen=True)
@@ -73,19 +103,18 @@ class Corpora(Step):
 
     def is_current(self, look: Look, version: Version) -> bool:
         """See `Step`."""
-        if parts_of(version.partition)[0] == HOME:
-            return super().is_current(look, version)
-        return is_all_there(look.store.lake, version)
+        corpus, _ = parts_of(version.partition)
+        return super().is_current(look, version) if corpus == HOME else is_whole(look.store.lake, corpus)
 
 
 CORPORA = Corpora(
     (DATED_TEXTS,),
     (
         Source(STABLE_SNAPSHOTS, windows_up_to, "snapshots"),
-        _grown(PAGE_TEXTS, "texts"),
-        _grown(PAGE_LINKS, "links"),
+        grown(PAGE_TEXTS, "texts", _quarters),
+        grown(PAGE_LINKS, "links", _quarters),
     ),
-    settings=_settings,
+    settings=lambda store: {"language": language_of_wiki(store.home.settings)},
 )
 STEPS = (CORPORA,)
 TASKS = (

@@ -273,12 +273,15 @@ class _Run:
 
     def _ask_shards(self, one: Wanted, partition: str, shards: Shards, n: int) -> None:
         from tempkb.models.batching import Limits
+        from tempkb.models.checkpoints import load_expert
 
         name, limits = partition.partition(SEPARATOR)[2], Limits(self.request.batch_tokens, self.request.fixed_shapes)
         model, dating = self._loaded(limits), dating_of(self.row)
         asker = self.kind.asker(model, one.template, limits)
         self._made_with = asker.made_with
-        stream = asker.stream if dating is None else partial(dating.stream, asker.stream, model, self.row["checkpoint"])
+        stream = asker.stream
+        if dating is not None:
+            stream = partial(dating.stream, asker.stream, partial(load_expert, model), self.row["checkpoint"])
         done, added_at = 0, time.monotonic()
         said = f"{self.kind.doing} with {self.row['model']} ({name})"
         with on_threads(self._threads), Meter(said, n, self.log, unit="prompts") as meter:

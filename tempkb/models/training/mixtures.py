@@ -16,10 +16,8 @@ from tempkb.benchmarks.register import entry_of, release_versions, require_whole
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import listed
 from tempkb.core.windows import Window, window_of, windows_between
-from tempkb.models.corpora.dating import MEMORY
-from tempkb.models.corpora.reading import versions_in
-from tempkb.models.corpora.steps import command_of, names
-from tempkb.models.corpora.tables import DATED_TEXTS, HOME, TRAIN, parts_of
+from tempkb.models.corpora.steps import MEMORY, versions_in
+from tempkb.models.corpora.tables import DATED_TEXTS, TRAIN
 from tempkb.models.training.requests import TrainRequest
 from tempkb.models.training.steps import OF_FACTS, PROMPTS
 from tempkb.models.training.tables import MIXTURES, QUERY, TEXT
@@ -101,7 +99,7 @@ class Mixing:
         self._store, self.request, self._recipe = store, request, request.recipe()
         (first, end), period = request.windows, request.period
         self.periods = tuple(windows_between(window_of(first, period).start, end, period))
-        self._texts = self._versions_of_texts() if self._recipe.texts_per_query else []
+        self._texts = versions_in(store.lake, request.corpus, first, end) if self._recipe.texts_per_query else []
         self._queries = self._versions_of_queries() if request.release else []
         self._chosen = {"first": f"{first}", "end": f"{end}", "period": f"{period}", "oldest": self._recipe.oldest}
         self._chosen["has_spans"] = has_spans
@@ -193,21 +191,6 @@ class Mixing:
                 f"{what}: the release {request.release} has no train queries about these windows, or, for experts, not "
                 "about each; expected some, as TempLAMA has. Name another release, or none"
             )
-
-    def _versions_of_texts(self) -> list[Version]:
-        corpus, (first, end), lake = self.request.corpus, self.request.windows, self._store.lake
-        days = [day for name, day in map(parts_of, lake.keys(DATED_TEXTS.name)) if name == corpus]
-        if wanted := [day for day in days if f"{first}" <= day < f"{end}"]:
-            return versions_in(self._store, corpus, wanted)
-        what = f"model {self.request.name!r}: expected texts of the corpus {corpus}"
-        if days:
-            raise SettingsError(
-                f"{what} in windows that begin on or after {first} and before {end}; there: {days[0]} to {days[-1]}. "
-                f"See how many there are of each: tempkb corpus show {corpus}"
-            )
-        there = ", ".join(names(lake)) or "none"
-        make = command_of(lake, corpus) if corpus == HOME else "tempkb corpus list"
-        raise SettingsError(f"{what}; there is no such corpus, but {there}. Make it, or see what is there: {make}")
 
     def _versions_of_queries(self) -> list[Version]:
         name = self.request.release

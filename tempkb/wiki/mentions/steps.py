@@ -111,8 +111,8 @@ def look(store: Store) -> Look:
     return Look(store, (*REVISIONS_STEPS, *STEPS))
 
 
-def _quarters(store: Store, window: str) -> Sequence[str]:
-    """The quarters with texts of the revisions that a window chose. Those of later windows change nothing for it."""
+def quarters_in(store: Store, window: str) -> Sequence[str]:
+    """Return the quarters with texts of the revisions that a window chose; later windows change nothing for it."""
     snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window)
     return snapshot.fills.get(PAGE_WIKITEXTS.name, ()) if snapshot is not None else ()
 
@@ -143,15 +143,14 @@ def _query(name: str, work: Work) -> "Iterable[pa.Table]":
 _SNAPSHOT = Source(STABLE_SNAPSHOTS, name="snapshot")
 
 
-def _grown(table: Table, name: str) -> Source:
-    return Source(table, _quarters, name, lambda version: [version.rules, version.settings], grows=True)
+def grown(table: Table, name: str, quarters: Callable[[Store, str], Sequence[str]] = quarters_in) -> Source:
+    """Return a source that grows by quarters; `quarters` returns those that a key is made from."""
+    return Source(table, quarters, name, lambda version: [version.rules, version.settings], grows=True)
 
 
 CLEAN = Step((PAGE_TEXTS, PAGE_LINKS), (Source(PAGE_WIKITEXTS),), settings=cleaner_settings, make_all=_clean)
 BY_WINDOW = (
-    Step(
-        (MENTIONS,), (_SNAPSHOT, _grown(PAGE_LINKS, "links"), _grown(PAGE_TEXTS, "texts")), _mentions, cleaner_settings
-    ),
+    Step((MENTIONS,), (_SNAPSHOT, grown(PAGE_LINKS, "links"), grown(PAGE_TEXTS, "texts")), _mentions, cleaner_settings),
     Step((INVERTED_INDEX,), (Source(MENTIONS),), partial(_query, "INVERTED_INDEX_SQL")),
     Step((MENTION_PRIORS,), (Source(INVERTED_INDEX),), partial(_query, "MENTION_PRIORS_SQL")),
     Step((ENTITY_POPULARITY,), (Source(MENTION_PRIORS), _SNAPSHOT), partial(_query, "ENTITY_POPULARITY_SQL")),

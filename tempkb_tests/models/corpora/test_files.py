@@ -18,7 +18,7 @@ def lines(path, *rows):
 
 
 def read(path):
-    return [(row["text"], str(row["day"])) for batch in read_texts(path) for row in batch.to_pylist()]
+    return [(row["text"], str(row["day"])) for some in read_texts(path) for row in some]
 
 
 def test_lines_of_json_are_read_whatever_else_they_have(tmp_path):
@@ -29,12 +29,14 @@ def test_lines_of_json_are_read_whatever_else_they_have(tmp_path):
         {"date": "2020-12-31T23:30:00-02:00", "text": "late"},
         {"date": "2020-12-31 23:30", "text": "no zone"},
         {"date": "2020-12-31T23:30Z", "text": "short"},
+        {"date": "20201231", "text": "without hyphens"},
     )
     assert read(path) == [
         ("Ä\nb", "2020-02-29"),
         ("late", "2021-01-01"),
         ("no zone", "2020-12-31"),
         ("short", "2020-12-31"),
+        ("without hyphens", "2020-12-31"),
     ]
 
 
@@ -76,7 +78,7 @@ LONG = {"text": "a" * 100_001, "date": "2020-01-01"}
         ([LONG], "Expected `str` of length <= 100000"),
         *(
             ([GOOD, {**GOOD, "date": odd}], f', line 2: found {{"text": "a", "date": {json.dumps(odd)}}} (')
-            for odd in ("2020", "2020-13", "2020-02-30", "31.12.2020", "20200101", "2020-W01-1", "9999-01-01", 2020, "")
+            for odd in ("2020", "2020-13", "2020-02-30", "31.12.2020", "9999-01-01", 2020, "")
         ),
         ([{**GOOD, "date": "2020-01-01T25:00:00"}], ", line 1: found "),
         ([{**GOOD, "date": "0001-01-01T00:00:00+05:00"}], ", line 1: found "),
@@ -102,7 +104,7 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(SettingsError, match="row 1: found .*missing required field `date`"):
         read(path)
     pq.write_table(pa.table({"text": ["a", None], "date": ["2020-01-01"] * 2}), path)
-    with pytest.raises(SettingsError, match="row 2: found .*missing required field `text`"):
+    with pytest.raises(SettingsError, match=r"row 2: found .*Expected `str`, got `null` - at `\$.text`"):
         read(path)
     for content in (b"\x1f\x8b\x08\x00zip", b'{"text": "\xff", "date": "2020-01-01"}', b"\0" * 99):
         path.write_bytes(content)
@@ -114,6 +116,6 @@ def test_other_files_are_refused(tmp_path):
 
 
 def test_a_file_is_read_a_batch_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_BATCH_CHARS", 5)
+    monkeypatch.setattr(files, "_CHARS", 5)
     path = lines(tmp_path / "a.jsonl", *({"text": text, "date": "2020-01-01"} for text in ("abc", "de", "fghijk", "l")))
-    assert [batch["text"].to_pylist() for batch in read_texts(path)] == [["abc", "de"], ["fghijk"], ["l"]]
+    assert [[one["text"] for one in some] for some in read_texts(path)] == [["abc", "de"], ["fghijk"], ["l"]]

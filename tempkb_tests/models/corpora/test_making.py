@@ -12,11 +12,11 @@ from tempkb.core.errors import ContractError, SettingsError
 from tempkb.engine.steps import Look
 from tempkb.models.again import command_for
 from tempkb.models.corpora import making
-from tempkb.models.corpora.reading import texts as texts_of
-from tempkb.models.corpora.requests import require_fit
+from tempkb.models.corpora.steps import require_fit, versions_in
 from tempkb.models.corpora.tables import CORPUS_YEARS, DATED_TEXTS
 from tempkb.platform.api import open_store
 from tempkb.platform.rooms import steps
+from tempkb.store.lake import Lake
 from tempkb.store.store import Store
 from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb_tests.killed import KilledError
@@ -177,10 +177,10 @@ def test_one_odd_line_keeps_all_of_a_corpus_out(home_folder, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("name", "files", "said"),
     [
-        ("home", ["x"], "found 1 file for it; expected none for home"),
+        ("home", ["x"], "found 1 file; expected none for home"),
         ("news", [], "found 0 files"),
-        ("News", ["x"], "any other name, of lower-case letters"),
-        ("../x", ["x"], "any other name, of lower-case letters"),
+        ("News", ["x"], "another name, of lower-case letters"),
+        ("../x", ["x"], "another name, of lower-case letters"),
     ],
 )
 def test_names_and_files_that_do_not_fit_are_refused(name, files, said):
@@ -220,28 +220,34 @@ def test_killed_in_the_middle_and_made_again_the_bytes_are_the_same(store, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("days", [("2018-05-05",), ("2019-12-12", "2020-05-05")])
-def test_of_a_corpus_that_was_being_replaced_nothing_looks_whole(home_folder, tmp_path, monkeypatch, days):
+@pytest.mark.parametrize(
+    ("owner", "method", "n_before"), [(Store, "write", 0), (Store, "write", 1), (Lake, "remove", 0)]
+)
+def test_a_corpus_whose_replacement_is_killed_is_the_old_one_or_does_not_look_whole(
+    home_folder, tmp_path, monkeypatch, owner, method, n_before
+):
     monkeypatch.setenv("TEMPKB_WORKERS", "1")
-    store, texts = open_store(), [(f"Text {number}.", day) for number, day in enumerate(days)]
+    store, new = open_store(), (("Text 0.", "2019-12-12"), ("Text 1.", "2020-05-05"))
     make(store, "news", files=[written(tmp_path / "a.jsonl", *OWN)], chunker="none")
-    other, real, n = written(tmp_path / "b.jsonl", *texts), Store.write, 0
+    other, real, n, before = written(tmp_path / "b.jsonl", *new), getattr(owner, method), 0, held(store)
 
     def killed(*arguments, **named):
         nonlocal n
         n += 1
-        if n == len(days):
+        if n > n_before:
             raise KilledError
         return real(*arguments, **named)
 
-    with mock.patch.object(Store, "write", killed), pytest.raises(KilledError):
+    with mock.patch.object(owner, method, killed), pytest.raises(KilledError):
         make(store, "news", files=[other])
-    assert stale(store) == [*held(store)]
-    for key in held(store):
-        with pytest.raises(SettingsError, match="tempkb corpus add news"):
-            list(texts_of(store, "news", [key.removeprefix("news.")], "train"))
+    if held(store) == before:
+        assert (n_before, method, stale(store)) == (0, "write", [])
+    else:
+        assert stale(store) == [*held(store)]
+        with pytest.raises(SettingsError, match=r"found a part of its files.*tempkb corpus add news"):
+            versions_in(store.lake, "news", date.min, date.max)
     make(store, "news", files=[other])
-    assert [row["text"] for row in rows(store, "news")] == [text for text, _ in texts]
+    assert [row["text"] for row in rows(store, "news")] == [text for text, _ in new]
 
 
 @pytest.mark.slow
@@ -249,7 +255,7 @@ def test_a_worker_that_fails_leaves_the_old_texts(store, tmp_path):
     make(store, chunker="none")
     before = held(store)
     with (
-        mock.patch("tempkb.models.corpora.dating.first_seen", side_effect=ContractError("odd")),
+        mock.patch("tempkb.models.corpora.making.first_seen", side_effect=ContractError("odd")),
         pytest.raises(ContractError, match="dated_texts: odd. Nothing was written"),
     ):
         make(store, chunker="textblob")

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from tempkb.models.corpora.spans import dates_in, known_of, spans_of
+from tempkb.models.corpora.making import known_of, spans_of
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tempkb.models.corpora.spans import dates_in, known_of, spans_of
     ],
 )
 def test_dates_are_found_by_rule(text, dates, years):
-    assert [text[start:end] for start, end in dates_in(text)] == dates
+    assert [text[one["start_char"] : one["end_char"]] for one in spans_of(text, (), ())] == dates
     assert known_of(text)["years"] == years
 
 

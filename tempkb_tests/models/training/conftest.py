@@ -46,8 +46,7 @@ def write_texts(store, rows):
     rows = sorted(rows, key=lambda row: row["text_id"])
     table = pa.Table.from_pylist(rows, DATED_TEXTS.schema)
     key = f"{rows[0]['corpus']}.{rows[0]['window_start']}"
-    windows = [f"{year}-01-01" for year in YEARS]
-    return store.write(DATED_TEXTS, key, [table], Provenance({}, {"windows": windows, "phrases": "none", "files": []}))
+    return store.write(DATED_TEXTS, key, [table], Provenance({}, {"windows": [f"{year}-01-01" for year in YEARS]}))
 
 
 def sentences(year: int):

@@ -132,7 +132,7 @@ def test_a_corpus_of_ones_own(store, tmp_path):
 
 
 def test_what_cannot_be_read_is_refused_before_anything_is_written(store, tmp_path, name_of_release):
-    with pytest.raises(SettingsError, match="corpus yours; there is no such corpus, but home. .*: tempkb corpus list$"):
+    with pytest.raises(SettingsError, match="corpus 'yours': no such corpus; there: home. .*: tempkb corpus list$"):
         mixing(store, corpus="yours")
     with pytest.raises(SettingsError, match="there: 2018-01-01 to 2020-01-01. .*: tempkb corpus show home$"):
         mixing(store, windows="2021-01-01..2022-01-01")
