@@ -98,8 +98,8 @@ def test_the_readme_is_short_and_has_a_query_and_a_picture():
     assert README.count("```mermaid") == 1
 
 
-def test_there_are_twenty_six_queries():
-    assert len(queries()) == 26
+def test_there_are_twenty_seven_queries():
+    assert len(queries()) == 27
 
 
 def test_the_query_of_the_readme_runs_on_the_demo(demo_home):

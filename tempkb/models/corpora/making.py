@@ -165,7 +165,7 @@ def _add(order: Order, _request: CorpusRequest, phrases: Phrases, said: Mapping[
     (name,), store, done = order.keys, order.store, Done()
     files, granularity = [Path(one) for one in order.words["files"]], store.home.settings.granularity
     inputs = {f"{number} {path.name}": sum_of(path) for number, path in enumerate(files, 1) if path.is_file()}
-    with store.lake.staging(f"corpus-{name}") as folder, spilling_to(folder, MEMORY) as connection:
+    with store.lake.staging() as folder, spilling_to(folder, MEMORY) as connection:
         parts, windows = list[Rows](), set[str]()
         for texts in (some for path in files for some in read_texts(path)):
             piece = folder / f"{len(parts)}.parquet"
