@@ -43,12 +43,17 @@ class Lesson(AnyLesson):
     learning: ClassVar[str] = LEARNING
     linker: str
     key: str
-    recipe: Recipe
+    recipe: Any
     seed: int
     train: tuple[Example, ...]
     validation: tuple[Example, ...]
     base: str = ""
     corpus: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        # Numbers of random weights are 0 beside a base, which nobody may ask for.
+        if isinstance(self.recipe, dict):
+            object.__setattr__(self, "recipe", Recipe(**self.recipe))
 
     def n_steps(self, n_processes: int = 1) -> int:
         """Return the number of steps of the optimiser; several processes leave out the rest of an epoch."""
