@@ -58,7 +58,7 @@ class Lesson(AnyLesson):
     def n_steps(self, n_processes: int = 1) -> int:
         """Return the number of steps of the optimiser; several processes leave out the rest of an epoch."""
         n, size = len(self.train), self.recipe.batch_size
-        return self.recipe.epochs * (n // size if n_processes > 1 else math.ceil(n / size))
+        return int(self.recipe.epochs * (n // size if n_processes > 1 else math.ceil(n / size)))
 
     @property
     def what(self) -> str:
