@@ -33,6 +33,9 @@ from tempkb.models.linking.answering import Answer
 from tempkb.models.linking.training.recipe import Recipe
 from tempkb.models.rows import Score, Status
 from tempkb.models.scores.requests import ScoreRequest
+from tempkb.models.training.requests import PRESETS as MODEL_PRESETS
+from tempkb.models.training.requests import REGIMES
+from tempkb.models.training.requests import Recipe as ModelRecipe
 from tempkb.platform.rooms import ROOMS, TABLES, VIEWS
 from tempkb.results import linking_effects
 from tempkb.results.tables import AGGREGATES
@@ -277,7 +280,8 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {"lake_partition", "page_props", "published", "declared"}
         | {one.name for one in (*fields(Design), *fields(FactDesign), *fields(ClozeDesign))}
         | {word for design in DESIGNS.values() for one in options_of(design).values() for word in get_args(one.kind)}
-        | {one.name for one in (*VIEWS, *ROOMS, *fields(Recipe))}
+        | {one.name for one in (*VIEWS, *ROOMS, *fields(Recipe), *fields(ModelRecipe))}
+        | {*REGIMES, *MODEL_PRESETS}
         | set(CLOZE_PRESETS)
         | {variant for one in BENCHMARKS if one.prompting for variant in one.prompting.variants}
         | set(AGGREGATES)

@@ -29,6 +29,7 @@ ORDER = (
     "benchmarks",
     "models",
     "models.corpora",
+    "models.training",
     "models.scores",
     "models.generations",
     "models.linking",
@@ -124,6 +125,7 @@ ASSETS = {
     "ecbd_prompts": "ecbd",
     "dated_texts": "corpora",
     "models": "models",
+    "mixtures": "models",
     "prompt_scores": "scores",
     "generations": "generations",
     "knowledge": "results",
@@ -354,6 +356,7 @@ def test_every_asset_is_a_declared_table():
         assert set(table.key) <= set(table.schema.names)
         of_models = (
             "models",
+            "mixtures",
             "prompt_scores",
             "generations",
             "linkers",

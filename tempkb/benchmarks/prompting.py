@@ -39,6 +39,7 @@ class Prompting:
         answered: by family of models, how these fill the gaps of its prompts by default; others are not asked to.
         further: by variant that no release stores, the view that makes its prompts of those of `table` alone.
         without_left: a further template, by family, by which prompts without a left context are scored as well.
+        dated: the variant whose prompts begin with their date, by which models that are told the time are asked first.
     """
 
     table: Table
@@ -49,6 +50,7 @@ class Prompting:
     without_left: Mapping[str, str] = field(default_factory=dict)
     answered: Mapping[str, Way] = field(default_factory=dict)
     further: Mapping[str, View] = field(default_factory=dict)
+    dated: str = ""
 
     @property
     def defaults(self) -> tuple[str, ...]:

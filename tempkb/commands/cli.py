@@ -13,7 +13,7 @@ import tempkb
 from tempkb.commands.corpora import corpus
 from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
-from tempkb.commands.models import generate, model, score, scores
+from tempkb.commands.models import generate, model, score, scores, train
 from tempkb.commands.results import FILE, answers, knows, late, linking, paper, results
 from tempkb.commands.screens.failure import end, leave, prepare_streams
 from tempkb.platform.planning.declaration import Request
@@ -394,7 +394,7 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> No
     if is_all and (second or (seed, pages, quarters) != _DEMO_WORLD):
         raise click.UsageError("--all builds the first dump of the default world; leave out the other options")
     if is_all:
-        from tempkb.models.linking.known import require_extra
+        from tempkb.models.training.requests import require_extra
 
         require_extra("demo --all: training linkers")
     from tempkb.demo.world import write_demo
@@ -411,10 +411,11 @@ def _run_steps() -> None:
 
     from tempkb.core.settings import home_in_front
     from tempkb.demo.world import STEPS
-    from tempkb.models.linking.training.teaching import school
+    from tempkb.models.linking.training.lessons import LEARNING
+    from tempkb.models.training.teaching import school
 
     # The process that trains linkers imports what it needs beside the commands before, which leave a core idle.
-    with school(is_needed=True):
+    with school(LEARNING, is_needed=True):
         for arguments in STEPS:
             click.echo(f"\n$ {home_in_front()}tempkb {shlex.join(arguments)}")
             sys.stdout.flush()
@@ -446,6 +447,7 @@ def release() -> None:
 
 
 main.add_command(corpus)
+main.add_command(train)
 for _command in (model, score, generate, scores, linker, link, index, linking, knows, answers, late, paper, results):
     main.add_command(_command)
 

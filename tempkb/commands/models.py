@@ -1,4 +1,4 @@
-"""The commands of language models: `tempkb model`, `score`, `generate` and `scores`. All else is imported by each."""
+"""The commands of language models: `tempkb model`, `train`, `score`, `generate`, `scores`. Each imports all else."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +9,7 @@ import click
 from tempkb.commands.declared import YES, close, options, words_typed
 from tempkb.core.model_words import ModelRequest
 from tempkb.models.scores.requests import AskRequest, GenerateRequest, ScoreRequest
+from tempkb.models.training.requests import TrainRequest
 
 
 @click.group()
@@ -133,6 +134,45 @@ def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> N
 
     asked = asked_for(families, cuts or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}", seeds, with_untrained=untrained)
     close(add_demo_models(asked, tell), print_models, asked.names())
+
+
+@click.command()
+@click.argument("regime")
+@options(TrainRequest, "base", "corpus", "windows", "release", "period", "seed", "preset", "settings")
+@click.option("--name", default="", help="Its name; by default made of regime, corpus, windows, preset and seed.")
+@options(TrainRequest, "device")
+@click.option("--dry-run", is_flag=True, help="Only say what would be read, and what steps, disk and memory it takes.")
+def train(name: str, dry_run: bool, **asked: Any) -> None:
+    """Train a language model further on dated text, by the REGIME in which it is told the time, and add it.
+
+    \b
+      temporal   each text after its date, as in "year: 2014 "
+      uniform    the same texts without any date
+      yearly     an expert for each year; a query is answered by that of its year
+      continual  the texts in the order of time, without any date
+
+    Texts are those of a corpus (tempkb corpus); with --release, train queries of a release
+    of facts are mixed in. T5 learns to fill in names and dates, causal models to continue
+    the text. Temporal and yearly models are asked by the date of a query, or that of their
+    last texts. A training that was killed continues. Needs the extra linking.
+
+    \b
+    Examples:
+      tempkb train temporal --base google-t5/t5-small --windows 2019-01-01..2022-01-01 --dry-run
+      tempkb train yearly --base ./t5 --windows 2019-01-01..2022-01-01 --release templama --name yearly
+      tempkb train uniform --base ./gpt2 --windows 2019-01-01..2022-01-01 --preset small --set steps=50
+    """
+    words = words_typed(asked)
+    if dry_run:
+        from tempkb.commands.screens.scores import print_plan_of_training
+
+        print_plan_of_training(name, words)
+        return
+    from tempkb.commands.runs.models import train as run
+    from tempkb.commands.screens.scores import print_trained
+
+    name, summary = run(name, words)
+    close(summary, print_trained, name)
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -14,8 +14,8 @@ FAMILIES: tuple[Family, ...] = get_args(Family)
 Dtype = Literal["float32", "bfloat16", "float64"]
 
 
-def _checkpoint(word: str) -> str:
-    """Read an absolute folder, or an id of the hub."""
+def place_of(word: str) -> str:
+    """Return the absolute folder that a word names, or an id of the hub as it is."""
     folder = Path(word).expanduser()
     return str(folder.resolve()) if folder.is_dir() else word
 
@@ -36,7 +36,7 @@ class ModelRequest(Request):
 
     command = "model add"
     name: str
-    checkpoint: Annotated[str, _checkpoint] = option("", "A folder, or an id on the Hugging Face hub.")
+    checkpoint: Annotated[str, place_of] = option("", "A folder, or an id on the Hugging Face hub.")
     revision: str | None = option(None, "Branch, tag or commit on the hub; by default its main branch.")
     family: Family | None = option(
         None, "masked, seq2seq or causal; by default what the architecture says.", metavar="FAMILY"

@@ -66,3 +66,15 @@ def spanned(names: Sequence[str]) -> str:
     ('2021-Q1 to 2021-Q3', '2021-Q1')
     """
     return " to ".join(dict.fromkeys((*names[:1], *names[-1:])))
+
+
+def sized(n_bytes: float) -> str:
+    """Return a number of bytes with a unit.
+
+    >>> sized(1_500_000)
+    '1.5 MB'
+    """
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.1f} {name}"
+    return f"{n_bytes:.0f} B"

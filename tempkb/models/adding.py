@@ -11,7 +11,7 @@ import pyarrow as pa
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.model_words import ModelRequest
 from tempkb.engine.tasks import Done, Order
-from tempkb.models.known import known_model, said_of, words_of_row
+from tempkb.models.known import known_model, said_of, training_of, words_of_row
 from tempkb.models.requests import request_of, requested
 from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
 from tempkb.store.drafts import Provenance
@@ -106,7 +106,9 @@ def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any]]:
         "context_tokens": found.context_tokens,
         "status": READY,
     }
-    about = {"architecture": found.architecture, "weights_format": found.weights_format}
+    about: Row = {"architecture": found.architecture, "weights_format": found.weights_format}
+    if training := training_of(found.folder):
+        about |= {"trained": {name: training.get(name) for name in ("numbers", "mixture")}}
     return row, made_with | about | {"checkpoint": request.checkpoint}
 
 

@@ -5,15 +5,17 @@ from typing import Any
 
 from tempkb.benchmarks.register import to_build_again
 from tempkb.core.settings import Home
+from tempkb.models.checking import UNSAID, differing_from_said
 from tempkb.models.corpora.steps import command_of as command_of_corpus
 from tempkb.models.generations.kind import KINDS as ANSWERS
-from tempkb.models.known import known_model, words_of_row
+from tempkb.models.known import known_model, training_of, words_of_row
 from tempkb.models.linking.known import known_linker, words_of
 from tempkb.models.linking.requests import command_of, command_of_link
 from tempkb.models.linking.tables import KINDS, LINKERS, linker_of
 from tempkb.models.scores.tables import is_imported, model_of
-from tempkb.models.steps import UNSAID, differing_from_said
 from tempkb.models.tables import MODELS
+from tempkb.models.training.requests import TrainRequest
+from tempkb.models.training.tables import MIXTURES
 from tempkb.store.said import is_unsaid, readable_said
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
@@ -25,6 +27,8 @@ def command_for(store: Store, table: str, partition: str) -> str:
     """Return the command that builds a damaged partition of a table again."""
     if table == MODELS.name:
         return _of_model(store, partition)
+    if table == MIXTURES.name:
+        return _of_mixture(store.home, partition)
     if table == LINKERS.name:
         return _of_linker(store, partition)
     family = store.tables[table].family
@@ -60,6 +64,15 @@ def _of_model(store: Store, name: str) -> str:
     if not is_known and (words or name in map(model_of, imported)):
         return _import(name)
     return f"tempkb model add {name}" + ("" if is_known else " CHECKPOINT")
+
+
+def _of_mixture(home: Home, name: str) -> str:
+    words = training_of(home.checkpoints / name).get("asked", {})
+    typed = {word: said for word, said in words.items() if word != "regime"}
+    return (
+        TrainRequest.typed({**typed, "windows": words.get("windows", "A..B")}, words.get("regime", "REGIME"))
+        + f" --name {name}"
+    )
 
 
 def _of_linker(store: Store, name: str) -> str:

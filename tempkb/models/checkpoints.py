@@ -25,12 +25,14 @@ from huggingface_hub.errors import (
     StrictDataclassError,
 )
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.core.errors import ModelError
 from tempkb.core.model_words import Dtype, Family
 from tempkb.models.batching import Limits
+from tempkb.models.dating import expert_files
 from tempkb.models.families import TRAITS
 from tempkb.models.loading import LoadedModel, loaded
 from tempkb.models.scoring import require_sound
@@ -144,12 +146,13 @@ def read_checkpoint(
         ModelError: it is not there, or is not a model that can be scored, for the reason in the message.
     """
     folder, commit = find_folder(name, revision, may_fetch)
-    config, found = _config(name, folder, family)
+    config, found = read_config(name, folder, family)
     tokenizer = read_tokenizer(name, folder)
     files, weights_format = weight_files(name, folder)
+    files += expert_files(folder)
     for file in files:
         check_weights(name, file, weights_format)
-    module = _module(name, folder, config, found, weights_format, "float32")
+    module = load_module(name, folder, config, found, weights_format, "float32")
     check_vocabulary(name, module, tokenizer)
     context_tokens = context_tokens_of(config, module, tokenizer)
     model = loaded(found, module, tokenizer, context_tokens=context_tokens)
@@ -159,7 +162,7 @@ def read_checkpoint(
         **vars(_described(name, folder, commit, tokenizer)),
         family=found,
         architecture=type(module).__name__,
-        n_parameters=sum(weights.numel() for weights in module.parameters()),
+        n_parameters=sum(weights.numel() for weights in module.parameters()) * (1 + len(expert_files(folder))),
         context_tokens=context_tokens,
     )
 
@@ -179,6 +182,7 @@ def read_digests(name: str, revision: str | None = None, may_fetch: bool = False
 
 def _described(name: str, folder: Path, commit: str | None, tokenizer: Any) -> CheckpointFiles:
     files, weights_format = weight_files(name, folder)
+    files += expert_files(folder)
     template = tokenizer.chat_template
     return CheckpointFiles(
         name,
@@ -217,10 +221,10 @@ def load_files(
     Raises:
         ModelError: it cannot be loaded, or its scores would be wrong (`scoring.py`).
     """
-    config, _ = _config(files.name, files.folder, family)
+    config, _ = read_config(files.name, files.folder, family)
     for file in weight_files(files.name, files.folder)[0]:
         check_weights(files.name, file, files.weights_format)
-    module = _module(files.name, files.folder, config, family, files.weights_format, dtype)
+    module = load_module(files.name, files.folder, config, family, files.weights_format, dtype)
     model = loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
     require_sound(files.name, model, limits)
     return model
@@ -308,8 +312,12 @@ def _raw_config(name: str, folder: Path) -> Any:
         raise ModelError(f"{file} is not JSON ({error}). Fetch or save the checkpoint again.") from error
 
 
-def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family]:
-    """The config of a checkpoint, and its family."""
+def read_config(name: str, folder: Path, family: Family | None = None) -> tuple[Any, Family]:
+    """Return the config of a checkpoint, and its family.
+
+    Raises:
+        ModelError: it cannot be read, or is not that of a model of the family that can be asked.
+    """
     file, raw = folder / "config.json", _raw_config(name, folder)
     kind = raw.get("model_type") if isinstance(raw, dict) else None
     architectures = (raw.get("architectures") if isinstance(raw, dict) else None) or []
@@ -452,6 +460,21 @@ def weight_files(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
     )
 
 
+def load_expert(model: LoadedModel, files: Iterable[Path]) -> None:
+    """Give a model the weights of another one of its architecture, in safetensors.
+
+    Raises:
+        ModelError: they do not fit it.
+    """
+    for file in files:
+        try:
+            found = model.module.load_state_dict(load_file(file), strict=False)
+        except (RuntimeError, SafetensorError) as error:
+            raise ModelError(f"The weights in {file} do not fit their config: {first_line(error)}.") from error
+        if found.unexpected_keys:
+            raise ModelError(f"The weights in {file} do not fit their config: found {found.unexpected_keys[0]}.")
+
+
 def _parts_of(index: Path) -> list[str]:
     """Names of the files with the weights, as their index has them."""
     try:
@@ -484,7 +507,14 @@ def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
         raise ModelError(f"{file} of {name} is cut or damaged: {first_line(error)}. Fetch it again.") from error
 
 
-def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat, dtype: Dtype) -> Any:
+def load_module(
+    name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat, dtype: Dtype
+) -> Any:
+    """Return the model of a checkpoint as its config describes it.
+
+    Raises:
+        ModelError: its weights do not fit the config, or not all are there.
+    """
     maker, number = getattr(transformers, TRAITS[family].loader), getattr(torch, dtype)
     try:
         with quiet_transformers():

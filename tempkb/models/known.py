@@ -1,5 +1,6 @@
 """The models that a home knows, read from the lake without Arrow, which commands that only read do without."""
 
+import json
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -63,6 +64,19 @@ def said_of(store: "Store", name: str) -> Words:
         place = {"checkpoint": located(store.home.path, said["checkpoint"])} if "checkpoint" in said else {}
         return {**said, **place}
     return words_of_row(row) if row is not None else {}
+
+
+TRAINING = "training.json"
+"""File of a checkpoint that was trained here: how, from what, and how it went."""
+
+
+def training_of(checkpoint: Path) -> dict[str, Any]:
+    """Return what a checkpoint says of its training; nothing if it was not trained by tempkb."""
+    try:
+        found = json.loads((checkpoint / TRAINING).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def words_of_row(row: Mapping[str, Any]) -> Words:

@@ -1,6 +1,5 @@
 """The table of models: which language models a home knows, and by which files."""
 
-from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules
 from tempkb.store.tables import Family, Table
 
@@ -51,6 +50,3 @@ MODELS = Table(
 )
 
 TABLES = (MODELS,)
-
-
-ROOM = Room("models", TABLES, (), "tempkb.models.steps")

@@ -12,7 +12,7 @@ from tempkb.models.corpora.tables import ROOM as CORPORA
 from tempkb.models.generations.tables import ROOM as GENERATIONS
 from tempkb.models.linking.tables import ROOM as LINKING
 from tempkb.models.scores.tables import ROOM as SCORES
-from tempkb.models.tables import ROOM as MODELS
+from tempkb.models.training.tables import ROOM as MODELS
 from tempkb.results.room import ROOM as RESULTS
 from tempkb.wiki.dumps.tables import ROOM as DUMPS
 from tempkb.wiki.mentions.tables import ROOM as MENTIONS

@@ -60,7 +60,8 @@ class Promise:
         name: also the name of the asset check.
         about: table with which the check is shown.
         query: SQL that returns the rows that break it, over this table and others, each by its name.
-        others: the other tables.
+        others: the other tables; nothing is checked before all are there.
+        optional: further ones, which are empty before they are there.
         finds: replaces the query if SQL cannot express the promise.
         shown: returns a row that breaks it in words.
     """
@@ -70,6 +71,7 @@ class Promise:
     about: Table
     query: str = ""
     others: tuple[Table, ...] = ()
+    optional: tuple[Table, ...] = ()
     is_warning: bool = False
     finds: Finder | None = None
     shown: Callable[[tuple[Any, ...]], str] = str
@@ -97,7 +99,7 @@ class Promise:
             is_like = table.partitioned_by == self.about.partitioned_by
             return versions_of(store, table, subject if is_like else Subject())
 
-        return broken(store, self.query, (self.about, *self.others), versions)
+        return broken(store, self.query, (self.about, *self.others), versions, self.optional)
 
 
 def versions_of(store: Store, table: Table, subject: Subject) -> list[Version]:
@@ -133,7 +135,11 @@ def _empty_between(table: str, store: Store, subject: Subject) -> Iterator[tuple
 
 
 def broken(
-    store: Store, query: str, tables: Iterable[Table], versions: Callable[[Table], Sequence[Version]] | None = None
+    store: Store,
+    query: str,
+    tables: Collection[Table],
+    versions: Callable[[Table], Sequence[Version]] | None = None,
+    optional: Collection[Table] = (),
 ) -> list[tuple[Any, ...]]:
     """Return the rows that break a promise; none if a table does not exist yet.
 
@@ -143,15 +149,17 @@ def broken(
     Args:
         query: SQL over the tables, each by its name, that returns the broken rows.
         versions: those of a table that are checked; None: all current ones.
+        optional: further tables, of which some may not exist yet.
     """
     chosen = versions or (lambda table: store.lake.versions(table.name))
-    files = {table.name: [path for one in chosen(table) for path in one.paths()] for table in tables}
+    needed, schemas = {table.name for table in tables}, {one.name: one.schema for one in (*tables, *optional)}
+    files = {one.name: [path for own in chosen(one) for path in own.paths()] for one in (*tables, *optional)}
     known: tuple[str | Path, ...] = (query, *(path for paths in files.values() for path in paths))
-    if known in _UNBROKEN or not all(files.values()):
+    if known in _UNBROKEN or not all(files[name] for name in needed):
         return []
     with asking() as connection:
         for name, paths in files.items():
-            view_files(connection, name, paths)
+            view_files(connection, name, paths, schemas[name])
         rows = connection.execute(query).fetchall()
     if not rows:
         _UNBROKEN.add(known)

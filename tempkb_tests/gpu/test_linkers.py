@@ -5,7 +5,7 @@ import pytest
 
 from tempkb.models.linking.checkpoints import read_layout
 from tempkb.models.linking.encoders import load_layout
-from tempkb.models.linking.training.teaching import teach
+from tempkb.models.training.teaching import teach
 from tempkb_tests.models.linking.lessons import lesson
 from tempkb_tests.models.linking.test_encoders import texts
 from tempkb_tests.models.linking.tiny import save_encoder

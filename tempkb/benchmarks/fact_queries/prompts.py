@@ -257,6 +257,7 @@ def prompting_of(prompts: Table, variants: Iterable[str], further: Mapping[str, 
             "causal": Way("greedy", (UNDATED, OBJECT_LAST), f"{_OF_FACTS} AND {_ENDS_WITH_OBJECT}"),
         },
         further=further or {},
+        dated=DATED,
     )
 
 

@@ -12,8 +12,9 @@ from tempkb.models.linking.known import known_linker, known_linkers, require_lin
 from tempkb.models.linking.requests import AddRequest, LinkRequest, TrainRequest, default_name, linker_request
 from tempkb.models.linking.scoring import due_linkers
 from tempkb.models.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES, NIL_THRESHOLDS
+from tempkb.models.linking.training.lessons import LEARNING
 from tempkb.models.linking.training.recipe import PRESETS
-from tempkb.models.linking.training.teaching import school
+from tempkb.models.training.teaching import school
 from tempkb.platform.api import open_store
 from tempkb.store.store import Store
 
@@ -52,7 +53,7 @@ def train(
     requests = [linker_request(own, one) for own, one in wanted.items()]
 
     def work() -> Summary:
-        with school(is_needed=any(_begins_at_random(store, one) for one in requests)):
+        with school(LEARNING, is_needed=any(_begins_at_random(store, one) for one in requests)):
             return run_each([LINKERS], wanted)
 
     return list(wanted), past_damage(work)

@@ -1,4 +1,4 @@
-"""Adds language models and asks them the prompts of releases, one after the other; one that fails stops no other."""
+"""Adds, trains and asks language models, one after the other; one that fails stops no other."""
 
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -18,6 +18,8 @@ from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.selecting import wanted
 from tempkb.models.scores.steps import due_models
 from tempkb.models.tables import ELSEWHERE, MODELS, READY
+from tempkb.models.training.requests import train_request
+from tempkb.models.training.tables import MIXTURES
 from tempkb.platform.api import open_store
 from tempkb.store.store import Store
 
@@ -25,6 +27,16 @@ from tempkb.store.store import Store
 def add(wanted: Mapping[str, Words]) -> Summary:
     """Add models."""
     return past_damage(lambda: run_each([MODELS], wanted))
+
+
+def train(name: str, words: Words) -> tuple[str, Summary]:
+    """Train a language model, and add it; return its name, by default one of what was asked for, and what happened.
+
+    Raises:
+        SettingsError: the name or a word is not allowed.
+    """
+    request = train_request(name, words)
+    return request.name, past_damage(lambda: run_each([MIXTURES, MODELS], {request.name: words}))
 
 
 def add_demo_models(asked: Asked, log: Callable[[str], None]) -> Summary:
@@ -147,7 +159,7 @@ def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: W
     asked = [
         one
         for family in dict.fromkeys(families or able[:1] or TRAITS)
-        for one in wanted(kind, store, BENCHMARKS, family, request, said.append)
+        for one in wanted(kind, store, BENCHMARKS, {"family": family}, request, said.append)
     ]
     if not asked:
         why = f" ({'; '.join(dict.fromkeys(said))})" if said else ""

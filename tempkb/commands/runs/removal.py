@@ -19,11 +19,13 @@ from tempkb.core.files import own_tree, real_folders, remove_tree
 from tempkb.core.windows import Window
 from tempkb.models.corpora.tables import DATED_TEXTS, HOME, partition_of
 from tempkb.models.generations.kind import KINDS
+from tempkb.models.known import TRAINING
 from tempkb.models.linking.known import known_linkers
-from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, TRAINING, parts_of
+from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, parts_of
 from tempkb.models.linking.tables import drafts_of as linker_drafts_of
 from tempkb.models.scores.tables import drafts_of
 from tempkb.models.tables import MODELS, NAME_PATTERN
+from tempkb.models.training.tables import drafts_of as training_drafts_of
 from tempkb.platform.planning.due import look_out
 from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store
@@ -135,8 +137,13 @@ def of_model(store: Store, name: str) -> Removal:
         SettingsError: there is no such model.
     """
     removal = _of_row(store, MODELS, store.home.checkpoints, name)
-    removal.drafts = [drafts_of(one.drafts, name) for one in KINDS]
-    removal.notes.append("Its checkpoint stays where it is. The name is free then, also for other files.")
+    removal.drafts = [*(drafts_of(one.drafts, name) for one in KINDS), training_drafts_of(name)]
+    checkpoint = store.home.checkpoints / name
+    if not checkpoint.is_symlink() and (checkpoint / TRAINING).is_file():
+        removal.paths.append(checkpoint)
+        removal.notes.append(f"Its checkpoint {checkpoint}, which was trained here, is deleted.")
+    else:
+        removal.notes.append("Its checkpoint stays where it is. The name is free then, also for other files.")
     if name in dict(store.home.settings.models):
         removal.notes.append(f"tempkb.toml has lines [models.{name}]: adding the models of the home adds it again.")
     return removal

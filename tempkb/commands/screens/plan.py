@@ -12,7 +12,7 @@ from tempkb.commands.screens.failure import tell
 from tempkb.core.errors import SourceError
 from tempkb.core.settings import Home
 from tempkb.core.windows import Granularity
-from tempkb.core.wording import counted, spanned
+from tempkb.core.wording import counted, sized, spanned
 from tempkb.platform.api import open_store
 from tempkb.platform.planning.built import missing_windows
 from tempkb.platform.planning.due import Due, look_out
@@ -66,7 +66,7 @@ class Line:
         """How much is to be fetched, in words."""
         n_unknown = sum(file.size is None for file in self.files)
         unknown = f" and {counted(n_unknown, 'file')} of unknown size" if n_unknown else ""
-        return _size(self.fetch_bytes) + unknown
+        return sized(self.fetch_bytes) + unknown
 
 
 _LINES = Listing(
@@ -80,7 +80,7 @@ _LINES = Listing(
         "to fetch in": lambda line: duration(round(line.fetch_bytes / _rate(line.home))),
         "processor time": lambda line: duration(round(line.cost.cpu_seconds)) if line.cost else "",
         "build in": lambda line: duration(round(line.cost.wall_seconds)) if line.cost else "",
-        "disk": lambda line: _size(line.fetch_bytes + (line.cost.home_bytes if line.cost else 0)),
+        "disk": lambda line: sized(line.fetch_bytes + (line.cost.home_bytes if line.cost else 0)),
     }
 )
 
@@ -138,25 +138,13 @@ def _print_needs(home: Home, lines: Sequence[Line]) -> None:
     drafts = max((line.cost.staging_bytes for line in lines if line.cost), default=0)
     limit = "the setting bandwidth" if home.settings.bandwidth else "assumed"
     say(
-        f"In all {_size(staying)} of disk, and up to {_size(drafts)} more while it builds; {_size(free)} are free. "
+        f"In all {sized(staying)} of disk, and up to {sized(drafts)} more while it builds; {sized(free)} are free. "
         f"Times are for {_rate(home) / 1e6:g} MB/s of download "
         f"({limit}), and for measured rates of building on {counted(home.settings.workers, 'worker')}: see "
         "tempkb docs scaling. Sizes inside dumps are estimated from those of the files."
     )
     if (needed := staying + drafts) > free:
         raise SourceError(
-            f"{folder}: {_size(needed)} of disk are needed, but only {_size(free)} are free; take a home on a larger "
+            f"{folder}: {sized(needed)} of disk are needed, but only {sized(free)} are free; take a home on a larger "
             "disk (TEMPKB_HOME=...), fewer windows (TEMPKB_FIRST_WINDOW=...) or a part of the wiki (--sample)"
         )
-
-
-def _size(n_bytes: float) -> str:
-    """Return a number of bytes with a unit.
-
-    >>> _size(1_500_000)
-    '1.5 MB'
-    """
-    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if n_bytes >= unit:
-            return f"{n_bytes / unit:.1f} {name}"
-    return f"{n_bytes:.0f} B"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tempkb.benchmarks.declared import BENCHMARKS
@@ -13,14 +14,15 @@ from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
 from tempkb.commands.screens.console import FIELDS, print_next, say, show
 from tempkb.core.errors import SettingsError
 from tempkb.core.estimates_sql import ALL
-from tempkb.core.options import Words
+from tempkb.core.options import Words, as_word
 from tempkb.core.wording import counted
-from tempkb.models.known import known_model, known_models, until_in_words
+from tempkb.models.known import known_model, known_models, training_of, until_in_words
 from tempkb.models.scores.kinds import SCORES, Kind
 from tempkb.models.scores.selecting import Source, Wanted, wanted
 from tempkb.models.scores.steps import partition_for
 from tempkb.models.scores.tables import STATUSES
 from tempkb.models.tables import MODELS
+from tempkb.models.training.requests import train_request
 from tempkb.platform.api import open_store
 from tempkb.results.steps import are_due
 from tempkb.results.tables import KNOWLEDGE, KNOWS
@@ -94,7 +96,7 @@ def print_asked(
     store, request = open_store(), kind.request.of(words)
     asked, rows = list[Wanted](), list[tuple[str, str, int, Counter[str]]]()
     for model in (row for row in known_models(store.lake) if row["model"] in models):
-        for one in wanted(kind, store, BENCHMARKS, model["family"], request, lambda _line: None):
+        for one in wanted(kind, store, BENCHMARKS, model, request, lambda _line: None):
             key, n_asked = partition_for(model, one, request), one.n_lacking()
             n = Counter(one.by_status(store.lake.current(kind.table.name, key)))
             n[_WAITING] = n_asked - n.total()
@@ -200,6 +202,26 @@ def print_models(names: Collection[str] | None = None) -> None:
         say(f"{row['model']}: {row['reason']}" if row["reason"] else "")
 
 
+def print_plan_of_training(name: str, words: Words) -> None:
+    """Print what the training of a model would read and take; see `tempkb.models.training.making.plan` for errors."""
+    from tempkb.models.training.making import plan
+
+    for line in plan(open_store(), train_request(name, words)):
+        say(line)
+
+
+def print_trained(name: str) -> None:
+    """Print a model that was trained, and how its loss fell; nothing if it is not there."""
+    row = known_model(open_store().lake, name)
+    if row is None:
+        return
+    print_models([name])
+    for label, course in training_of(Path(row["checkpoint"])).get("courses", {}).items():
+        (_, first), (_, last) = course["losses"][0], course["losses"][-1]
+        say(f"{label}: {course['steps']:,} steps; the loss went from {first:.3g} to {last:.3g} nats a token")
+    print_next(f"score {name}", f"model show {name}")
+
+
 def print_model(name: str) -> None:
     """Print all that is known about a model.
 
@@ -211,4 +233,7 @@ def print_model(name: str) -> None:
     if row is None:
         there = ", ".join(lake.partitions(MODELS.name)) or "none"
         raise SettingsError(f"model {name!r}: no such model; there: {there}")
-    show(FIELDS, list(row.items()))
+    training = training_of(Path(row["checkpoint"] or ""))
+    told = {name: as_word(found) for name, found in training.get("numbers", {}).items() if name != "read"}
+    told |= {f"sum of the mixture's {name}": digest for name, digest in training.get("mixture", {}).items()}
+    show(FIELDS, [*row.items(), *((f"trained: {name}", found) for name, found in told.items())])

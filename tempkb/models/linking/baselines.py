@@ -21,8 +21,8 @@ import pyarrow as pa
 from tempkb.benchmarks.linkable.declaration import entity_sentence
 from tempkb.core.windows import window_ending
 from tempkb.models.linking.candidates import Candidates, described, page_ids_among
-from tempkb.models.linking.known import require_extra
 from tempkb.models.linking.searching import DECIMALS
+from tempkb.models.training.requests import require_extra
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store

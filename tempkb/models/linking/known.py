@@ -3,8 +3,7 @@
 Each benchmark brings its tables, and no other module of linking knows its name.
 """
 
-from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,19 +121,3 @@ def rows_of(name: str) -> Part:
     """Return the rows of one of the tables that these benchmarks bring, such as `mentions`, of all of them."""
     tables = [getattr(linkable, name).name for _, linkable in LINKED.values()]
     return united([Part(f"FROM {table}", (table,)) for table in tables])
-
-
-_ALL = ("bm25s", "sentence_transformers", "datasets", "accelerate")
-
-
-def require_extra(what: str, needed: Sequence[str] = _ALL) -> None:
-    """Refuse what needs packages of the extra `linking`, unless they are installed.
-
-    Raises:
-        SettingsError: names those that are not.
-    """
-    if absent := [name for name in needed if find_spec(name) is None]:
-        raise SettingsError(
-            f"{what} needs {', '.join(absent)}, which {'are' if len(absent) > 1 else 'is'} not installed; install the "
-            'extra linking: pip install "tempkb[linking]"'
-        )

@@ -6,16 +6,20 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 
 from tempkb.core.errors import ModelError, SettingsError
-from tempkb.core.files import own, remove_tree
 from tempkb.core.options import Words
-from tempkb.models.linking.known import known_linker, require_extra
+from tempkb.models.known import TRAINING, training_of
+from tempkb.models.linking.known import known_linker
 from tempkb.models.linking.requests import AddRequest, TrainRequest
-from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS, TRAINING, drafts_of
-from tempkb.models.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
+from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS, drafts_of
+from tempkb.models.linking.training.lessons import Example, Lesson, card_of, digest_of_examples
 from tempkb.models.linking.vectors import version_of
+from tempkb.models.training.lessons import Course, sha256_of
+from tempkb.models.training.requests import require_extra
+from tempkb.models.training.teaching import base_of, n_gpus_for, refuse_other, require_free, settle
 from tempkb.store.drafts import Provenance
 from tempkb.store.said import change_said
 from tempkb.store.store import Store
@@ -113,17 +117,13 @@ class _Run:
         """Train it, going on from where an earlier run has ended."""
         from tempkb.models.linking.checkpoints import read_layout
 
-        if own(self._store.home.path, self._place).exists() and not (self._place / TRAINING).is_file():
-            raise SettingsError(
-                f"linker {self._request.linker!r}: found {self._place}, which tempkb did not write, since it has no "
-                f"{TRAINING}; expected it free for this linker. Move it away, or choose another name"
-            )
+        require_free(self._store.home.path, f"linker {self._request.linker!r}", self._place)
         train, validation, base, numbers = self._asked()
         inputs = self._inputs()
         row = self._row(numbers, len(train))
         # The texts of the candidates decide what the tokenizer of random weights becomes, and which are ranked.
         key = sha256_of([numbers, self._request.seed, inputs])
-        if _key_of(self._place) != key:
+        if training_of(self._place).get(_KEY) != key:
             lesson = Lesson.with_key(self._folder, key) or self._lesson(key, train, validation, base)
             self._teach(lesson, row, numbers, inputs)
         course = self._course()
@@ -156,7 +156,7 @@ class _Run:
 
         request = self._request
         train, validation = read_examples(self._store, request.linker, request.release, request.cut, self._folder)
-        base, base_sha256 = _base(self._recipe.base)
+        base, base_sha256 = base_of(self._recipe.base)
         return train, validation, base, self._numbers(train, validation, base_sha256)
 
     def _inputs(self) -> dict[str, str]:
@@ -216,7 +216,7 @@ class _Run:
 
         request = self._request
         candidates = of_release(self._store, request.release, request.cut)
-        device = "cuda" if _n_gpus(request) else "cpu"
+        device = "cuda" if n_gpus_for(f"linker {request.linker!r}", request.device) else "cpu"
         return with_hard_negatives(
             self._store, self._ranking(), candidates, train, request.hard_negatives, device, self._folder, self._log
         )
@@ -238,64 +238,25 @@ class _Run:
         return found
 
     def _teach(self, lesson: Lesson, row: Row, numbers: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
-        from tempkb.models.linking.training.teaching import card_of, teach
+        from tempkb.models.training.teaching import teach
 
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
-        draft, course = teach(lesson, self._folder, self._log, _n_gpus(self._request))
+        draft, course = teach(
+            lesson, self._folder, self._log, n_gpus_for(f"linker {self._request.linker!r}", self._request.device)
+        )
         known = {column: row[column] for column in ("linker", *_BOUND)} | {"cut": str(row["cut"])}
         about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, "row": known}
-        (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
         (draft / _CARD).write_text(card_of(row, lesson, course, numbers, inputs), "utf-8")
-        self._place.parent.mkdir(parents=True, exist_ok=True)
-        # What is in its place has no row: it was left there by a run that was killed.
-        remove_tree(self._store.home.path, self._place, TRAINING)
-        draft.rename(self._place)
+        settle(self._store.home.path, draft, self._place, about)
 
     def _course(self) -> Course:
         """How training went; nothing of it is known if the file with it was lost, to which no name is bound."""
         file = self._place / TRAINING
         try:
-            return Course.of(json.loads(file.read_text("utf-8")))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return msgspec.json.decode(file.read_bytes(), type=Course)
+        except (OSError, ValueError) as error:
             self._log(f"{file} cannot be read ({error}), so that there are no curves of the training of this linker.")
             return Course(0, (), ())
-
-
-def _base(name: str) -> tuple[str, str]:
-    """The folder of a checkpoint with which training begins, and the digest of its files; empty for random weights."""
-    if not name:
-        return "", ""
-    from tempkb.models.checkpoints import TOKENIZER_FILES, digest_of_all, find_folder, weight_files
-
-    folder, _ = find_folder(name, None, may_fetch=True)
-    weights, _ = weight_files(name, folder)
-    others = [folder / file for file in ("config.json", *TOKENIZER_FILES)]
-    return str(folder), digest_of_all([*weights, *(file for file in others if file.is_file())])
-
-
-def _n_gpus(request: TrainRequest) -> int:
-    """On how many GPUs a linker is trained: all, unless the request says cpu."""
-    if request.device not in ("", "cpu", "cuda"):
-        raise SettingsError(
-            f"linker {request.linker!r}: found the device {request.device!r}; expected cpu, or cuda for all GPUs. "
-            "CUDA_VISIBLE_DEVICES chooses among them."
-        )
-    if request.device == "cpu":
-        return 0
-    import torch
-
-    found = torch.cuda.device_count()
-    if request.device and not found:
-        raise SettingsError(f"linker {request.linker!r}: found no GPU; expected one for the device cuda. Leave it out.")
-    return found
-
-
-def _key_of(place: Path) -> str:
-    """The lesson of a checkpoint; empty if there is none."""
-    try:
-        return str(json.loads((place / TRAINING).read_text("utf-8"))[_KEY])
-    except (OSError, ValueError, KeyError):
-        return ""
 
 
 def _facts_of(layout: "Layout") -> Row:
@@ -316,18 +277,8 @@ def _facts_of(layout: "Layout") -> Row:
 
 def _refuse_other(held: Row, row: Row, columns: tuple[str, ...]) -> None:
     """Refuse a name that is bound to a linker which differs in one of the columns."""
-    before, now = _spread(held, columns), _spread(row, columns)
-    differing = [
-        f"{name} {_short(before.get(name))}, found {_short(now.get(name))}"
-        for name in {**before, **now}
-        if before.get(name) != now.get(name)
-    ]
-    if differing:
-        raise SettingsError(
-            f"linker {row['linker']!r}: expected the linker to which the name is bound ({'; '.join(differing)}). A "
-            "name keeps its files for good, because vectors and scores refer to it. Choose another name, or remove the "
-            f"linker first: tempkb linker rm {row['linker']}"
-        )
+    name = row["linker"]
+    refuse_other(f"linker {name!r}", _spread(held, columns), _spread(row, columns), f"tempkb linker rm {name}")
 
 
 def _say(store: Store, linker: str, words: Words) -> None:
@@ -353,8 +304,3 @@ def _write(store: Store, row: Row, made_with: Mapping[str, Any], inputs: Mapping
     rows = [pa.Table.from_pylist([row], LINKERS.schema)]
     libraries = {name: version_of(name) for name in ("torch", "transformers")}
     return store.write(LINKERS, row["linker"], rows, Provenance({**digests, **inputs}, {**made_with, **libraries}))
-
-
-def _short(value: Any) -> str:
-    found = "none" if value is None else str(value)
-    return found[:12] if len(found) == 64 else found  # noqa: PLR2004 - digits of a digest

@@ -3,11 +3,10 @@
 What a run shows: the curves of a training, and mentions with their first candidates.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
-from tempkb.benchmarks.card import plot_means
 from tempkb.benchmarks.register import release_version
 from tempkb.engine.tasks import Done, Order, Picture, Rows, Shown
 from tempkb.models.linking.known import linkable_of
@@ -16,7 +15,7 @@ from tempkb.models.linking.requests import AddRequest, LinkRequest, linker_reque
 from tempkb.models.linking.scoring import Linked, link_mentions
 from tempkb.models.linking.steps import ASKED, vectors_of_linker
 from tempkb.models.linking.tables import BASELINES, LINKERS, LINKING_SCORES, NIL_THRESHOLDS, parts_of
-from tempkb.models.linking.training.lessons import Course
+from tempkb.models.training.making import curves
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
@@ -24,16 +23,6 @@ from tempkb.store.store import Store
 _N_SAMPLE = 10
 _N_BEST = 3
 _AROUND = 60  # characters on either side of a mention
-
-
-def curves(course: Course) -> Mapping[str, str]:
-    """Return Markdown images of a training: its loss by step, and its accuracy by epoch."""
-    drawn = {"loss": course.losses, "validation accuracy": course.validation}
-    return {
-        title: plot_means(f"{title} of the training", [f"{at:g}" for at, _ in points], {title: [y for _, y in points]})
-        for title, points in drawn.items()
-        if points
-    }
 
 
 def sample(store: Store, partition: str) -> pa.Table:

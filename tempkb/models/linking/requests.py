@@ -12,6 +12,7 @@ from msgspec import Meta
 from tempkb.benchmarks.linkable.declaration import OWN_POOL, pool_name
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import Count, Form, InOrder, Request, Words, option, options_of, read_as
+from tempkb.models.training.requests import Pairs, as_pairs
 
 AS_OF = "as_of"
 """What is kept of a linker that was asked for a text or an index: the cut whose entities were encoded for it."""
@@ -19,17 +20,6 @@ AS_OF = "as_of"
 Precision = Literal["float32", "bfloat16"]
 Preset = Literal["tempkb", "paper", "demo"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
-
-
-def _pair(word: str) -> tuple[str, str]:
-    name, _, value = (part.strip() for part in word.partition("="))
-    if not name or not value:
-        raise ValueError
-    return name, value
-
-
-def _as_pairs(pairs: Iterable[tuple[str, str]]) -> str:
-    return ",".join(map("=".join, pairs))
 
 
 def _pool(word: str) -> str:
@@ -54,8 +44,8 @@ class TrainRequest(Request):
         metavar="NAME",
     )
     base: str = option("", "Begin with this encoder, a folder or an id of the hub.", metavar="CHECKPOINT")
-    settings: InOrder[Annotated[tuple[str, str], Form(_pair, "NAME=VALUE, such as epochs=3")]] = option(
-        (), "Another number of the recipe; may be repeated.", flag="--set", metavar="NAME=VALUE", write=_as_pairs
+    settings: Pairs = option(
+        (), "Another number of the recipe; may be repeated.", flag="--set", metavar="NAME=VALUE", write=as_pairs
     )
     hard_negatives: Annotated[int, Meta(ge=0, le=10**12 - 1)] = option(
         0, "Learn also from N wrong entities of each mention that another linker ranks high.", metavar="N"

@@ -22,9 +22,6 @@ FILES = ("weights", "config", "tokenizer")
 DIGESTS = tuple(f"{one}_sha256" for one in FILES)
 """Columns of the digests to which a linker's name is bound."""
 
-TRAINING = "training.json"
-"""File of a checkpoint that was trained here: the curves of its training, and what of its row was known before."""
-
 _columns = columns.extended("""
     seed INTEGER: seed of its training; null if tempkb did not train it
 """)

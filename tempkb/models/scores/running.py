@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import open_parquet, parquet_writer, real_folders
 from tempkb.engine.progress import Meter
 from tempkb.engine.steps import Log
+from tempkb.models.dating import dating_of
 from tempkb.models.devices import on_threads, threads_for, usable_device
 from tempkb.models.known import known_model
 from tempkb.models.scores.kinds import Kind
@@ -175,7 +177,7 @@ def ask_model(
         LockTimeoutError: another process asks this model for answers of this kind.
     """
     row = _ready(store, name)
-    asked = wanted(kind, store, benchmarks, row["family"], request, log)
+    asked = wanted(kind, store, benchmarks, row, request, log)
     with store.lake.resumable(drafts_of(kind.drafts, name)) as drafts:
         run = _Run(kind, store, row, request, asked, drafts.folder, log)
         own = {run.folder_of(one) for one in asked}
@@ -271,16 +273,21 @@ class _Run:
 
     def _ask_shards(self, one: Wanted, partition: str, shards: Shards, n: int) -> None:
         from tempkb.models.batching import Limits
+        from tempkb.models.checkpoints import load_expert
 
         name, limits = partition.partition(SEPARATOR)[2], Limits(self.request.batch_tokens, self.request.fixed_shapes)
-        asker = self.kind.asker(self._loaded(limits), one.template, limits)
+        model, dating = self._loaded(limits), dating_of(self.row)
+        asker = self.kind.asker(model, one.template, limits)
         self._made_with = asker.made_with
+        stream = asker.stream
+        if dating is not None:
+            stream = partial(dating.stream, asker.stream, partial(load_expert, model), self.row["checkpoint"])
         done, added_at = 0, time.monotonic()
         said = f"{self.kind.doing} with {self.row['model']} ({name})"
         with on_threads(self._threads), Meter(said, n, self.log, unit="prompts") as meter:
             for ids, asked in shards.planned():
                 answers = []
-                for answer in asker.stream(asked):
+                for answer in stream(asked):
                     answers.append(answer)
                     meter.at(done + len(answers))
                 shards.finish(self.kind.rows(self.row["model"], name, ids, answers))

@@ -2,16 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.register import is_built, release_versions, releases_of, require_whole
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_words import Family
+from tempkb.models.dating import dating_of
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
 from tempkb.store.memory import asking
@@ -133,27 +134,31 @@ def prompts_mark(store: Store, benchmarks: Sequence[Benchmark]) -> str:
 
 
 def wanted(
-    kind: Kind, store: Store, benchmarks: Sequence[Benchmark], family: Family, request: AskRequest, log: Log
+    kind: Kind, store: Store, benchmarks: Sequence[Benchmark], row: Mapping[str, Any], request: AskRequest, log: Log
 ) -> list[Wanted]:
-    """Return what models of a family are asked, in the benchmarks' own ways first.
+    """Return what the model of a row is asked, or any of a family, in the benchmarks' own ways first.
 
     Args:
+        row: of the model, which is asked by dates as well if it is told them; or its family alone.
         log: takes a sentence about each release that is left out.
 
     Raises:
         SettingsError: there is no such benchmark, variant or template; DesignError, a kind of it: no such release, or
             one that is not finished; its message says what to do.
     """
-    asked = _asked(kind, benchmarks, request)
+    asked, family, is_dated = _asked(kind, benchmarks, request), row["family"], dating_of(row) is not None
     if request.template:
         kind.require(family, request.template)
     named = _of_names(kind, store, [benchmark for benchmark, _ in asked], request)
     by_template: dict[str, list[Source]] = {}
     for benchmark, prompting in asked:
+        dated = (prompting.dated,) if is_dated and not request.variants else ()
         for release in named.get(benchmark.name, []):
             versions = _versions(store, prompting, release, log)
             for way in kind.ways(prompting, family, request.template, request.variants) if versions else ():
-                if variants := tuple(name for name in way.variants if name in prompting.variants):
+                if variants := tuple(
+                    one for one in dict.fromkeys((*dated, *way.variants)) if one in prompting.variants
+                ):
                     views = dict.fromkeys(prompting.further[one] for one in variants if one in prompting.further)
                     further = tuple(view.query for view in views)
                     source = Source(benchmark.name, release, versions, variants, _conditions(way, request), further)

@@ -11,6 +11,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.steps import Source, Standing
 from tempkb.engine.tasks import Task, said_in
+from tempkb.models.dating import dating_of
 from tempkb.models.known import known_models
 from tempkb.models.scores.kinds import SCORES, Kind
 from tempkb.models.scores.requests import AskRequest
@@ -51,9 +52,13 @@ def due_models(
     Args:
         rows: of models that are ready.
     """
-    families, killed = {row["family"] for row in rows}, {folder.name for folder in store.lake.unfinished()}
-    asked = {one: wanted(kind, store, benchmarks, one, request, lambda _line: None) for one in families}
-    has_all = (all(_has_all(store, row, one, request) for one in asked[row["family"]]) for row in rows)
+    killed = {folder.name for folder in store.lake.unfinished()}
+    kinds = [(row["family"], dating_of(row) is not None) for row in rows]
+    alike = dict(zip(kinds, rows, strict=True))
+    asked = {one: wanted(kind, store, benchmarks, row, request, lambda _line: None) for one, row in alike.items()}
+    has_all = (
+        all(_has_all(store, row, one, request) for one in asked[own]) for row, own in zip(rows, kinds, strict=True)
+    )
     left = (drafts_of(kind.drafts, row["model"]) in killed for row in rows)
     return [row["model"] for row, is_whole, is_left in zip(rows, has_all, left, strict=True) if is_left or not is_whole]
 
@@ -87,7 +92,7 @@ def every_answer(kind: Kind, name: str, meaning: str) -> Promise:
         request = kind.request.of(subject.facts.get(ASKED) or {})
         broken, compared = [], 0
         for row in _models(store, subject):
-            for one in wanted(kind, store, BENCHMARKS, row["family"], request, lambda _line: None):
+            for one in wanted(kind, store, BENCHMARKS, row, request, lambda _line: None):
                 way = kind.named(row["family"], one.template, request.dtype)
                 current = store.lake.current(kind.table.name, partition_of(row["model"], way))
                 if current is None and not subject.facts:

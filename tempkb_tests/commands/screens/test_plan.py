@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tempkb.commands.screens import plan
+from tempkb.core.wording import sized
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.wiki.dumps.server import serving
 
@@ -115,4 +115,4 @@ def test_an_empty_home_is_told_where_dumps_go_and_not_that_all_is_built(tmp_path
     ("n_bytes", "shown"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_500_000_000, "2.5 GB"), (1e13, "10.0 TB")]
 )
 def test_sizes_are_shown_as_people_read_them(n_bytes, shown):
-    assert plan._size(n_bytes) == shown
+    assert sized(n_bytes) == shown

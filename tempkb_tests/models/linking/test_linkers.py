@@ -23,7 +23,6 @@ from tempkb.commands.screens.status import print_status
 from tempkb.commands.screens.verify import print_verification
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.models.again import command_for
-from tempkb.models.linking import known as extra
 from tempkb.models.linking import linkers
 from tempkb.models.linking.encoders import load_encoder
 from tempkb.models.linking.inputs import EntityText, MentionText
@@ -32,7 +31,9 @@ from tempkb.models.linking.linkers import add_linker, train_linker
 from tempkb.models.linking.requests import LinkRequest, default_name, linker_request
 from tempkb.models.linking.scoring import link_mentions
 from tempkb.models.linking.tables import DIGESTS, LINKERS
-from tempkb.models.linking.training.lessons import Course, Lesson
+from tempkb.models.linking.training.lessons import Lesson
+from tempkb.models.training import requests as extra
+from tempkb.models.training.lessons import Course
 from tempkb.store.drafts import Provenance
 from tempkb_tests.models.linking import small_home
 from tempkb_tests.models.linking.small_home import ASSEMBLY, GODDESS, PORT
@@ -66,9 +67,9 @@ def taught(monkeypatch):
         lessons.append(lesson)
         lesson.write(folder)
         learn(Lesson.read(folder), folder, keep_seconds=1e9)
-        return folder / "checkpoint", Course.of(json.loads((folder / "course.json").read_text()))
+        return folder / "checkpoint", Course.read(folder)
 
-    monkeypatch.setattr("tempkb.models.linking.training.teaching.teach", teach)
+    monkeypatch.setattr("tempkb.models.training.teaching.teach", teach)
     with torch.random.fork_rng():
         yield lessons
     torch.use_deterministic_algorithms(False)

@@ -17,9 +17,11 @@ import torch
 from tempkb.core.errors import ModelError
 from tempkb.models.linking.checkpoints import read_layout
 from tempkb.models.linking.encoders import load_layout
-from tempkb.models.linking.training import teaching
-from tempkb.models.linking.training.lessons import Course, Lesson
-from tempkb.models.linking.training.teaching import school, teach
+from tempkb.models.linking.training.lessons import LEARNING, Lesson
+from tempkb.models.linking.training.recipe import PRESETS
+from tempkb.models.training import teaching
+from tempkb.models.training.lessons import Course
+from tempkb.models.training.teaching import school, teach
 from tempkb_tests.models.linking.lessons import lesson
 from tempkb_tests.models.linking.tiny import save_base
 
@@ -29,8 +31,8 @@ pytestmark = pytest.mark.slow
 RUN = """
 import sys
 from pathlib import Path
-from tempkb.models.linking.training.lessons import Course, Lesson
-from tempkb.models.linking.training.teaching import teach
+from tempkb.models.linking.training.lessons import Lesson
+from tempkb.models.training.teaching import teach
 teach(Lesson.read(Path(sys.argv[1])), Path(sys.argv[2]), print, keep_seconds=0)
 """
 
@@ -60,7 +62,7 @@ def in_this_process(tmp_path):
         folder = tmp_path / "alone"
         folder.mkdir()
         learn(one, folder, keep_seconds=1e9)
-        return Course.of(json.loads((folder / "course.json").read_text()))
+        return Course.read(folder)
 
     with torch.random.fork_rng():
         yield taught
@@ -191,7 +193,7 @@ def test_a_process_that_dies_is_told_with_its_last_words(tmp_path, monkeypatch, 
     (tmp_path / "run").mkdir()
     monkeypatch.setattr(sys, "executable", dying)
     told = r"linker 'tiny': training ended with exit code 3 \(first / last words\)"
-    with school(is_needed=False) if in_school else nullcontext(), pytest.raises(ModelError, match=told):
+    with school(LEARNING, is_needed=False) if in_school else nullcontext(), pytest.raises(ModelError, match=told):
         teach(lesson(n_train=16), tmp_path / "run", print)
     assert "last words" in (tmp_path / "run" / "complaints-0.txt").read_text()
 
@@ -208,10 +210,10 @@ def test_a_school_teaches_one_lesson_after_the_other_as_each_would_be_taught_alo
             forks.extend(children_of(process))
             raise KeyboardInterrupt
 
-    with suppress(KeyboardInterrupt), school(is_needed=True):
+    with suppress(KeyboardInterrupt), school(LEARNING, is_needed=True):
         (process,) = {*children_of(os.getpid())} - others
         # A block inside has the same process, and leaves it there.
-        with school(is_needed=True):
+        with school(LEARNING, is_needed=True):
             teach(lesson(n_train=16, epochs=1, seed=5), folders[0], print)
         assert {*children_of(os.getpid())} - others == {process}
         # A lesson that fails ends with its own words, and not the school.
@@ -251,8 +253,11 @@ def test_a_lesson_that_another_version_kept_is_no_lesson(tmp_path):
     for odd in (json.dumps({**said, "colour": "red"}), json.dumps({"key": one.key}), "", "null"):
         kept.write_text(odd)
         assert Lesson.with_key(tmp_path, one.key) is None
-    teaching._make_room(one, tmp_path)
-    assert Lesson.read(tmp_path) == one
+    # Presets with a base have numbers that nobody may ask for.
+    for recipe in PRESETS.values():
+        own = replace(one, recipe=recipe)
+        teaching._make_room(own, tmp_path)
+        assert Lesson.read(tmp_path) == own
 
 
 def test_a_line_of_a_library_that_is_json_is_passed_over(told):

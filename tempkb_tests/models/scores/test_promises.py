@@ -110,7 +110,7 @@ def test_a_sample_shows_prompts_with_their_answers_and_scores(scored):
 def source(store):
     from tempkb.models.scores.selecting import wanted
 
-    (one,) = wanted(SCORES, store, BENCHMARKS, "seq2seq", SCORES.request.of({}), quiet)
+    (one,) = wanted(SCORES, store, BENCHMARKS, {"family": "seq2seq"}, SCORES.request.of({}), quiet)
     return one.sources[0]
 
 

@@ -1,23 +1,19 @@
-"""What is handed to the process that trains: a recipe, examples, and where it begins; written as JSON."""
+"""What a linker is made from: a recipe, examples, and where it begins; and the card of its checkpoint."""
 
-import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from tempkb.core.files import replace_whole
+from tempkb.benchmarks.card import texts_beside
 from tempkb.models.linking.inputs import EntityText, MentionText
 from tempkb.models.linking.training.recipe import Recipe
+from tempkb.models.training.lessons import Course, sha256_of
+from tempkb.models.training.lessons import Lesson as AnyLesson
 
-CHECKPOINT, COURSE = "checkpoint", "course.json"
-"""What is in the folder of a lesson at the end: the encoder, and how its training went."""
-
-_LESSON = "lesson.json"
-# What reading raises of a file that is not there, was cut, or was written by another version.
-_UNREADABLE = (FileNotFoundError, ValueError, KeyError, TypeError)
+LEARNING = "tempkb.models.linking.training.learning"
+"""The module that learns the lessons of linkers."""
 
 
 @dataclass(frozen=True)
@@ -35,111 +31,39 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Lesson(AnyLesson):
     """What a linker is made from.
 
     Attributes:
-        key: a digest of all that decides what the linker becomes.
         train: examples from which it learns, in an order that does not depend on the run.
         validation: examples by which it is judged after each epoch.
-        base: folder of the checkpoint with which it begins; empty for random weights.
         corpus: texts on which a tokenizer is trained that goes with random weights.
     """
 
+    learning: ClassVar[str] = LEARNING
     linker: str
     key: str
-    recipe: Recipe
+    recipe: Any
     seed: int
     train: tuple[Example, ...]
     validation: tuple[Example, ...]
     base: str = ""
     corpus: tuple[str, ...] = field(default=(), repr=False)
 
+    def __post_init__(self) -> None:
+        # Numbers of random weights are 0 beside a base, which nobody may ask for.
+        if isinstance(self.recipe, dict):
+            object.__setattr__(self, "recipe", Recipe(**self.recipe))
+
     def n_steps(self, n_processes: int = 1) -> int:
         """Return the number of steps of the optimiser; several processes leave out the rest of an epoch."""
         n, size = len(self.train), self.recipe.batch_size
-        return self.recipe.epochs * (n // size if n_processes > 1 else math.ceil(n / size))
+        return int(self.recipe.epochs * (n // size if n_processes > 1 else math.ceil(n / size)))
 
-    def write(self, folder: Path) -> None:
-        """Write it into a folder; it is there whole or not at all."""
-        replace_whole(folder / _LESSON, canonical(asdict(self)).encode())
-
-    @classmethod
-    def with_key(cls, folder: Path, key: str) -> "Lesson | None":
-        """Return the lesson in a folder if it can be read and has that key."""
-        try:
-            found = cls.read(folder)
-        except _UNREADABLE:
-            return None
-        return found if found.key == key else None
-
-    @classmethod
-    def read(cls, folder: Path) -> "Lesson":
-        """Read it from a folder."""
-        found = json.loads((folder / _LESSON).read_text("utf-8"))
-        return cls(
-            **found
-            | {
-                "recipe": Recipe(**found["recipe"]),
-                "train": _examples(found["train"]),
-                "validation": _examples(found["validation"]),
-                "corpus": tuple(found["corpus"]),
-            }
-        )
-
-
-@dataclass(frozen=True)
-class Course:
-    """How training went.
-
-    Attributes:
-        steps: of the optimiser.
-        losses: pairs of a step and the mean loss of the steps up to it since the one before.
-        validation: pairs of an epoch, from 1, and the share of validation mentions whose entity is ranked first among
-            the entities of all validation mentions; empty if there is no validation mention.
-    """
-
-    steps: int
-    losses: tuple[tuple[int, float], ...]
-    validation: tuple[tuple[int, float], ...]
-
-    @classmethod
-    def of(cls, found: dict[str, Any]) -> "Course":
-        """Return what was written as JSON."""
-        pairs = {
-            name: tuple((int(one), float(other)) for one, other in found[name]) for name in ("losses", "validation")
-        }
-        return cls(int(found["steps"]), pairs["losses"], pairs["validation"])
-
-    def write(self, folder: Path) -> None:
-        """Write it into the folder of its lesson; it is there whole or not at all."""
-        replace_whole(folder / COURSE, json.dumps(asdict(self), indent=1).encode() + b"\n")
-
-    @classmethod
-    def read(cls, folder: Path) -> "Course":
-        """Read it from the folder of its lesson."""
-        return cls.of(json.loads((folder / COURSE).read_text("utf-8")))
-
-    @classmethod
-    def is_readable(cls, folder: Path) -> bool:
-        """Return whether a folder has a course that can be read."""
-        try:
-            cls.read(folder)
-        except _UNREADABLE:
-            return False
-        return True
-
-
-def _examples(found: Sequence[dict[str, Any]]) -> tuple[Example, ...]:
-    return tuple(
-        Example(
-            MentionText(**one["mention"]),
-            one["page_id"],
-            EntityText(**one["entity"]),
-            tuple(EntityText(**other) for other in one["negatives"]),
-        )
-        for one in found
-    )
+    @property
+    def what(self) -> str:
+        """The linker as messages name it."""
+        return f"linker {self.linker!r}"
 
 
 def digest_of_examples(examples: Sequence[Example]) -> str:
@@ -147,11 +71,33 @@ def digest_of_examples(examples: Sequence[Example]) -> str:
     return sha256_of([asdict(replace(one, negatives=())) for one in examples])
 
 
-def sha256_of(found: Any) -> str:
-    """Return the SHA-256 of what JSON can hold."""
-    return hashlib.sha256(canonical(found).encode()).hexdigest()
+def card_of(
+    row: Mapping[str, Any], lesson: Lesson, course: Course, recipe: Mapping[str, Any], inputs: Mapping[str, str]
+) -> str:
+    """Return the card as Markdown; it depends on nothing but the training.
 
-
-def canonical(found: Any) -> str:
-    """Return the one way in which something is written as JSON."""
-    return json.dumps(found, sort_keys=True, ensure_ascii=False)
+    Args:
+        row: of `linkers`, so far as it is known before the files' digests.
+    """
+    judged = (
+        f"After the last epoch it ranks the entity of {course.validation[-1][1]:.1%} of the {len(lesson.validation)} "
+        "validation mentions first among the entities of all of them."
+        if course.validation
+        else "The snapshot has no validation mentions."
+    )
+    text = texts_beside(__file__)["text"].format(
+        linker=row["linker"],
+        release=row["release"],
+        cut=row["cut"],
+        n_train=len(lesson.train),
+        n_entities=len({one.page_id for one in lesson.train}),
+        judged=judged,
+        max_tokens=lesson.recipe.max_tokens,
+        seed=lesson.seed,
+        preset=row["preset"],
+        base=row["base"] or "random weights",
+        steps=course.steps,
+        numbers="\n".join(f"| {name} | {json.dumps(value)} |" for name, value in sorted(recipe.items())),
+        made_from="\n".join(f"| {name} | {version} |" for name, version in sorted(inputs.items())),
+    )
+    return str(text)

@@ -14,16 +14,15 @@ chosen by validation mentions of the world of seed 7, and confirmed with test me
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from sys import float_info
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import AtLeastOne, Share, option, options_of, read_all
+from tempkb.models.training.requests import Positive
 
 VERSION = 1  # of what training computes; raise it when the same numbers give other weights
-_Positive = Annotated[float, Meta(ge=0, lt=float_info.max)]
 
 
 @dataclass(frozen=True)
@@ -48,23 +47,23 @@ class Recipe:
         64, "Texts of which activations are in memory at once. It changes memory and speed, nothing else."
     )
     epochs: AtLeastOne = option(10, "How often all mentions are read.")
-    learning_rate: _Positive = option(1e-4, "The highest rate.")
+    learning_rate: Positive = option(1e-4, "The highest rate.")
     warm_up: Share = option(0.1, "Share of the steps in which the rate rises; from then on it falls to zero.")
-    weight_decay: _Positive = option(0.01, "Decay of weights.")
-    max_grad_norm: _Positive = option(1.0, "Longest gradient; longer ones are made as long.")
+    weight_decay: Positive = option(0.01, "Decay of weights.")
+    max_grad_norm: Positive = option(1.0, "Longest gradient; longer ones are made as long.")
     vocabulary: Annotated[int, Meta(ge=100)] = option(0, "Tokens of a tokenizer that is trained with random weights.")
     hidden_size: AtLeastOne = option(0, "Length of the vectors of random weights.")
     layers: AtLeastOne = option(0, "Of random weights.")
     heads: AtLeastOne = option(0, "Of random weights.")
     intermediate_size: AtLeastOne = option(0, "Width of the layers between of random weights.")
     dropout: Share = option(0.0, "Of random weights.")
-    initializer_range: _Positive = option(0.0, "Spread of random weights.")
-    passed_on: _Positive = option(
+    initializer_range: Positive = option(0.0, "Spread of random weights.")
+    passed_on: Positive = option(
         0.0,
         "What is added to the diagonals of the matrices by which attention passes on what it reads, of random weights. "
         "With 1 the vector of a text contains those of its tokens before anything is learnt.",
     )
-    positions: _Positive = option(0.0, "Factor of the vectors of positions, of random weights.")
+    positions: Positive = option(0.0, "Factor of the vectors of positions, of random weights.")
 
     def numbers(self) -> dict[str, Any]:
         """Return all that decides what a linker becomes, beside its examples and its seed."""

@@ -1,12 +1,9 @@
-"""The step of models: a row is written when a model is added, and stands. Its name still means the files of then."""
+"""What the table of models promises: that a name still means the files that were added under it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tempkb.core.errors import ModelError
-from tempkb.core.model_words import ModelRequest
-from tempkb.engine.steps import Standing
-from tempkb.engine.tasks import Task, said_in
 from tempkb.models.known import known_models, located, words_of_row
 from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.store.promises import Promise, Subject
@@ -65,20 +62,5 @@ PROMISES = (
         MODELS,
         finds=_changed,
         shown=lambda row: f"{row[0]}: {row[1]}",
-    ),
-)
-
-
-STEPS = (Standing((MODELS,)),)
-TASKS = (
-    Task(
-        "models",
-        STEPS,
-        "models.adding.models",
-        how="A run for a new partition names the checkpoint in its configuration, unless `tempkb.toml` of the home has "
-        "lines for it. A run for a model that is there compares its files with their digests. A checkpoint that "
-        "cannot be used leaves a row with the reason, and the run fails.",
-        promises=PROMISES,
-        options=said_in(ModelRequest),
     ),
 )

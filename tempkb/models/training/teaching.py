@@ -17,11 +17,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.card import texts_beside
-from tempkb.core.errors import ModelError
-from tempkb.core.files import remove_tree
+from tempkb.core.errors import ModelError, SettingsError
+from tempkb.core.files import own, remove_tree
 from tempkb.engine.progress import Meter, on_terminal
-from tempkb.models.linking.training.lessons import CHECKPOINT, Course, Lesson
+from tempkb.models.known import TRAINING
+from tempkb.models.training.lessons import CHECKPOINT, Course, Lesson
 
 _school: "_School | None" = None
 
@@ -41,7 +41,7 @@ def teach(
     n_processes: int = 1,
     keep_seconds: float = KEEP_SECONDS,
 ) -> tuple[Path, Course]:
-    """Train a linker, going on from where an earlier run of the same lesson in this folder has ended.
+    """Train something, going on from where an earlier run of the same lesson in this folder has ended.
 
     Args:
         folder: for drafts; what another lesson left there is removed.
@@ -58,31 +58,111 @@ def teach(
     n_processes = n_gpus or n_processes
     if lesson.recipe.batch_size % n_processes:
         raise ModelError(
-            f"linker {lesson.linker!r}: found batch_size={lesson.recipe.batch_size} and {n_processes} processes; "
-            "expected a multiple, since each takes as many mentions. Set another batch_size, or a device."
+            f"{lesson.what}: found batch_size={lesson.recipe.batch_size} and {n_processes} processes; expected a "
+            "multiple, since each takes as many examples. Set another batch_size, or a device."
         )
-    if not Course.is_readable(folder) or not (folder / CHECKPOINT).is_dir():
+    if Course.read(folder) is None or not (folder / CHECKPOINT).is_dir():
         _train(lesson, folder, log, n_gpus, n_processes, keep_seconds)
-    return folder / CHECKPOINT, Course.read(folder)
+    course = Course.read(folder)
+    assert course is not None  # noqa: S101 - written by what was trained
+    return folder / CHECKPOINT, course
+
+
+def require_free(home: Path, what: str, place: Path) -> None:
+    """Raise a SettingsError if there is something at a place that was not trained here."""
+    if own(home, place).exists() and not (place / TRAINING).is_file():
+        raise SettingsError(
+            f"{what}: found {place}, which tempkb did not write, since it has no {TRAINING}; expected it free for what "
+            "is trained. Move it away, or choose another name"
+        )
+
+
+def refuse_other(what: str, held: Mapping[str, Any], asked: Mapping[str, Any], remove: str) -> None:
+    """Refuse a name that is bound to something of which other things were said; `remove` is the command to free it."""
+    differing = [
+        f"{one} {_short(held.get(one))}, found {_short(asked.get(one))}"
+        for one in {**held, **asked}
+        if held.get(one) != asked.get(one)
+    ]
+    if differing:
+        said = "; ".join(differing) if held else "not trained here"
+        raise SettingsError(
+            f"{what}: expected the {what.split()[0]} to which the name is bound ({said}). A name keeps its files for "
+            f"good, because scores refer to it. Choose another name, or remove it first: {remove}"
+        )
+
+
+def _short(value: Any) -> str:
+    found = "none" if value is None else str(value)
+    return found[:12] if len(found) == 64 else found  # noqa: PLR2004 - digits of a digest
+
+
+def settle(home: Path, draft: Path, place: Path, about: Mapping[str, Any]) -> None:
+    """Move a checkpoint to its place, with what is to be known of its training."""
+    (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    # What is there has no row: it was left by a run that was killed.
+    remove_tree(home, place, TRAINING)
+    draft.rename(place)
+
+
+def base_of(name: str, *, has_weights: bool = True) -> tuple[str, str]:
+    """Return the folder of a checkpoint with which training begins, and the digest of its files; empty without a name.
+
+    Args:
+        has_weights: does training begin with its weights?
+
+    Raises:
+        ModelError: it is not there.
+    """
+    if not name:
+        return "", ""
+    from tempkb.models.checkpoints import TOKENIZER_FILES, digest_of_all, find_folder, weight_files
+
+    folder, _ = find_folder(name, None, may_fetch=True)
+    weights, _ = weight_files(name, folder) if has_weights else ([], "")
+    others = [folder / file for file in ("config.json", *TOKENIZER_FILES)]
+    return str(folder), digest_of_all([*weights, *(file for file in others if file.is_file())])
+
+
+def n_gpus_for(what: str, device: str) -> int:
+    """Return on how many GPUs something is trained: all, unless cpu is asked for.
+
+    Raises:
+        SettingsError: another device is asked for, or a GPU where there is none.
+    """
+    if device not in ("", "cpu", "cuda"):
+        raise SettingsError(
+            f"{what}: found the device {device!r}; expected cpu, or cuda for all GPUs. "
+            "CUDA_VISIBLE_DEVICES chooses among them."
+        )
+    if device == "cpu":
+        return 0
+    import torch
+
+    found = torch.cuda.device_count()
+    if device and not found:
+        raise SettingsError(f"{what}: found no GPU; expected one for the device cuda. Leave it out.")
+    return found
 
 
 def _make_room(lesson: Lesson, folder: Path) -> None:
-    """Remove what another lesson left in a folder, and write this one."""
-    if Lesson.with_key(folder, lesson.key) is None:
-        for path in folder.iterdir():
-            if path.is_dir():
-                remove_tree(folder, path)
-            else:
-                path.unlink()
-        lesson.write(folder)
+    """Remove what another lesson left in a folder, and write this one; its files may be elsewhere now."""
+    for path in folder.iterdir() if lesson.with_key(folder, lesson.key) is None else ():
+        if path.is_dir():
+            remove_tree(folder, path)
+        else:
+            path.unlink()
+    lesson.write(folder)
 
 
 def _train(
     lesson: Lesson, folder: Path, log: Callable[[str], None], n_gpus: int, n_processes: int, keep_seconds: float
 ) -> None:
     complaints = [folder / f"complaints-{rank}.txt" for rank in range(n_processes)]
-    if _school is not None and n_processes == 1 and not n_gpus and _is_small(lesson):
-        with on_terminal(), Meter(f"training linker {lesson.linker}", lesson.n_steps(1), log, "steps") as meter:
+    is_taught = _school is not None and _school.learning == lesson.learning
+    if _school is not None and is_taught and n_processes == 1 and not n_gpus and _is_small(lesson):
+        with on_terminal(), Meter(f"training {lesson.what}", lesson.n_steps(1), log, "steps") as meter:
             code, failure = _school.teach(folder, keep_seconds, complaints[0], meter)
         if failure or code:
             raise ModelError(failure or _failure(lesson, code, complaints[0]))
@@ -90,7 +170,7 @@ def _train(
     with (
         _started(lesson, folder, n_gpus, complaints, keep_seconds) as processes,
         on_terminal(),
-        Meter(f"training linker {lesson.linker}", lesson.n_steps(n_processes), log, "steps") as meter,
+        Meter(f"training {lesson.what}", lesson.n_steps(n_processes), log, "steps") as meter,
     ):
         failure = _follow(processes[0], meter)[1]
         # If one has failed, the others wait for it in vain.
@@ -101,18 +181,19 @@ def _train(
 
 
 @contextmanager
-def school(*, is_needed: bool) -> Iterator[None]:
-    """Train small linkers inside the block by one process, which imports what they need once.
+def school(learning: str, *, is_needed: bool) -> Iterator[None]:
+    """Learn small lessons inside the block by one process, which imports what they need once.
 
-    Each is trained in a fork of it, so that none finds what another has left in memory. Imports take longer than to
+    Each is learnt in a fork of it, so that none finds what another has left in memory. Imports take longer than to
     train a linker of the demo. A block inside another one shares its process.
 
     Args:
-        is_needed: whether a small linker is surely to be trained. Its process then imports what it needs from now on,
+        learning: the module of the lessons; others are learnt in processes of their own.
+        is_needed: whether there surely is a small lesson. Its process then imports what it needs from now on,
             beside what is done before; else it is started by the first lesson.
     """
     global _school  # noqa: PLW0603 - there is one for all that is trained inside the block
-    is_inner, _school = _school is not None, _school or _School()
+    is_inner, _school = _school is not None, _school or _School(learning)
     try:
         if is_needed:
             _school.start()
@@ -126,7 +207,8 @@ def school(*, is_needed: bool) -> Iterator[None]:
 class _School:
     """A process that waits for lessons."""
 
-    def __init__(self) -> None:
+    def __init__(self, learning: str) -> None:
+        self.learning = learning
         self._process: subprocess.Popen[str] | None = None
         self._room: tempfile.TemporaryDirectory[str] | None = None
 
@@ -137,7 +219,7 @@ class _School:
             self._room = tempfile.TemporaryDirectory(prefix="tempkb-school-")
             with self._complaint.open("w") as errors:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "tempkb.models.linking.training.learning"],
+                    [sys.executable, "-m", self.learning],
                     env=_environment(Path(self._room.name), n_threads=1),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -147,7 +229,7 @@ class _School:
         return self._process
 
     def teach(self, folder: Path, keep_seconds: float, complaint: Path, meter: Meter) -> tuple[int | None, str]:
-        """Train a linker; return the exit code of its process, and its failure in words, if it told one."""
+        """Learn a lesson; return the exit code of its process, and its failure in words, if it told one."""
         process = self.start()
         environment = _environment(folder, n_threads=1)
         asked = {
@@ -186,7 +268,7 @@ class _School:
 def _started(
     lesson: Lesson, folder: Path, n_gpus: int, complaints: list[Path], keep_seconds: float
 ) -> Iterator[list["subprocess.Popen[str]"]]:
-    command = [sys.executable, "-m", "tempkb.models.linking.training.learning", str(folder), str(keep_seconds)]
+    command = [sys.executable, "-m", lesson.learning, str(folder), str(keep_seconds)]
     port = _free_port()
     threads = 1 if n_gpus or _is_small(lesson) else max(1, (os.cpu_count() or 1) // len(complaints))
     processes = []
@@ -245,7 +327,8 @@ def _environment(
 def _is_small(lesson: Lesson) -> bool:
     if not lesson.base:
         return True
-    return sum(file.stat().st_size for file in Path(lesson.base).glob("*.safetensors")) < _SMALL_BYTES
+    weights = (file for file in Path(lesson.base).iterdir() if file.suffix in (".safetensors", ".bin"))
+    return sum(file.stat().st_size for file in weights) < _SMALL_BYTES
 
 
 def _follow(process: "subprocess.Popen[str]", meter: Meter) -> tuple[int | None, str]:
@@ -274,7 +357,7 @@ def _failure(lesson: Lesson, code: int | None, complaint: Path) -> str:
     lines = [line for line in complaint.read_text("utf-8", errors="replace").splitlines() if line.strip()]
     why = " / ".join(lines[-_TAIL:]) or "it said nothing"
     return (
-        f"linker {lesson.linker!r}: training ended with exit code {code} ({why}). The whole message is in {complaint}. "
+        f"{lesson.what}: training ended with exit code {code} ({why}). The whole message is in {complaint}. "
         "If memory was not enough, set a smaller mini_batch_size; the same command goes on from where it ended."
     )
 
@@ -283,35 +366,3 @@ def _free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
-
-
-def card_of(
-    row: Mapping[str, Any], lesson: Lesson, course: Course, recipe: Mapping[str, Any], inputs: Mapping[str, str]
-) -> str:
-    """Return the card as Markdown; it depends on nothing but the training.
-
-    Args:
-        row: of `linkers`, so far as it is known before the files' digests.
-    """
-    judged = (
-        f"After the last epoch it ranks the entity of {course.validation[-1][1]:.1%} of the {len(lesson.validation)} "
-        "validation mentions first among the entities of all of them."
-        if course.validation
-        else "The snapshot has no validation mentions."
-    )
-    text = texts_beside(__file__)["text"].format(
-        linker=row["linker"],
-        release=row["release"],
-        cut=row["cut"],
-        n_train=len(lesson.train),
-        n_entities=len({one.page_id for one in lesson.train}),
-        judged=judged,
-        max_tokens=lesson.recipe.max_tokens,
-        seed=lesson.seed,
-        preset=row["preset"],
-        base=row["base"] or "random weights",
-        steps=course.steps,
-        numbers="\n".join(f"| {name} | {json.dumps(value)} |" for name, value in sorted(recipe.items())),
-        made_from="\n".join(f"| {name} | {version} |" for name, version in sorted(inputs.items())),
-    )
-    return str(text)
