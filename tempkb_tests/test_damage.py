@@ -133,6 +133,8 @@ STUDY = "2021-01-01..2024-01-01"
 FILLED = (
     ("release", "tempel", "2022-01-01..2024-01-01/yearly", "--preset", "small", "--name", "demo"),
     ("release", "templama", STUDY, "--name", "demo-years"),
+    ("corpus", "make", "--chunker", "none"),
+    ("train", "uniform", "--base", "{causal}", "--windows", STUDY, "--preset", "small", "--set", "steps=2"),
     ("model", "add", "demo-causal-2022-01-01", "{causal}", "--knows-until", "2022-01-01"),
     ("model", "add", "demo-causal-2023-07-01", "{causal}", "--knows-until", "2023-07-01"),
     ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),

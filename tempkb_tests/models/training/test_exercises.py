@@ -185,7 +185,7 @@ def test_texts_have_the_date_of_their_own_period_in_front_by_the_temporal_regime
         {"window_start": date(year, month, 1), "source": source, "text": text, "spans": [span]}
         for year, text in texts.items()
         for month, source in ((1, TEXT), (7, TEXT), (1, QUERY))
-        for span in [{"start_char": 0, "end_char": 3, "kind": "link"}]
+        for span in [{"start_char": 0, "end_char": 3, "kind": "entity"}]
     ]
     model = tiny(kind)
 
