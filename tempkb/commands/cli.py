@@ -359,7 +359,9 @@ def show(title: str | None, day: str | None, entity: str | None, csv_file: Path 
 
 
 @main.command()
-@click.option("--port", default=3000, show_default=True, help="Port, on localhost only.")
+@click.option(
+    "--port", type=click.IntRange(1, 65_535), default=3000, show_default=True, help="Port, on localhost only."
+)
 def ui(port: int) -> None:
     """Start Dagster's web UI and daemon; Ctrl-C ends both."""
     from tempkb.platform.instance import serve_ui

@@ -183,11 +183,13 @@ def link(
       tempkb link --file chronicle.txt --as-of 2022-03-01 --json > links.jsonl
       zcat chronicle.txt.gz | tempkb link --file - --as-of 2022-03-01 --json
     """
+    if (text is None) == (file is None):
+        raise click.UsageError("expected a TEXT in quotation marks or --file FILE, and not both.")
+    if text is not None and "[[" not in text:  # before anything is loaded
+        raise click.UsageError(f"found no mention in double brackets, such as [[the old port]], in {text[:60]!r}.")
     from tempkb.commands.screens.failure import as_utf8
     from tempkb.commands.screens.linking_texts import print_links
 
-    if (text is None) == (file is None):
-        raise click.UsageError("expected a TEXT in quotation marks or --file FILE, and not both.")
     parts = [as_utf8(text)] if text is not None else iter(partial(file.read, _PART), "")  # type: ignore[union-attr]
     print_links(parts, day, name, n, as_json=as_json, nil_threshold=nil_threshold)
 

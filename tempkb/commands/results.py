@@ -1,6 +1,7 @@
 """The commands `tempkb knows`, `answers`, `linking` and `results`. All else is imported when they run."""
 
 import os
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ from tempkb.results.requests import AnswersRequest, KnowledgeRequest
 
 
 class _File(click.Path):
-    """The path of a file to write. An empty word, which an unset variable of a shell gives, is none."""
+    """The path of a file to write, in a folder that is there. An empty word, such as an unset variable, is none."""
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
         if value == "":
             self.fail("found '', which names no file; expected the path of a file to write", param, ctx)
+        if not (folder := Path(os.fsdecode(value)).absolute().parent).is_dir():
+            self.fail(f"there is no folder {folder}; make it: mkdir -p {shlex.quote(str(folder))}", param, ctx)
         return super().convert(value, param, ctx)
 
 

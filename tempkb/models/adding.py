@@ -138,9 +138,13 @@ def _short(digest: str | None) -> str:
 def models(order: Order) -> Done:
     """Read a checkpoint and write down its digests; compare the files of a model that is there with them."""
     store, (name,), done = order.store, order.keys, Done()
+    before = said_of(store, name).get("knows_until")
     try:
         words = requested(store.home, name, order.said, said_of(store, name))[name]
         done.add(add_model(store, request_of(name, words), order.log))
     except ModelError as error:
         raise ModelError(f"model {name!r}: {error}") from None
+    now = said_of(store, name).get("knows_until")
+    if before and before != now:
+        done.notes = [f"model {name} knows until {now} from now on; {before}, as was said before, is replaced"]
     return done

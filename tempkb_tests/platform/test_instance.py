@@ -276,6 +276,8 @@ def test_a_taken_port_and_a_second_ui_of_a_home_are_refused(home, monkeypatch):
         assert (said.exit_code, begun) == (1, [])
         assert said.output.startswith(f"tempkb: port {port}: [Errno 98] Address already in use; ")
         assert said.output.endswith(f" tempkb ui --port {port + 1}\n")
+    for odd in ("99999", "0", "x"):
+        assert CliRunner().invoke(main, ["ui", "--port", odd]).exit_code == 2
     for is_open in (False, True):
         said = CliRunner().invoke(main, ["ui", "--port", str(port)])
         assert (said.exit_code, len(begun)) == (int(is_open), 1)

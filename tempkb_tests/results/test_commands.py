@@ -206,8 +206,8 @@ def test_tables_for_papers_and_pictures_are_written_whole(home, tmp_path):
     assert r"\caption{prefers the new object, \% of the changes from 2022-01-01" in text
     assert picture.read_bytes().startswith(b"\x89PNG")
     refused = knows(home, "--picture", str(tmp_path / "missing" / "k.png"), check=False)
-    assert refused.returncode == 1
-    assert "cannot be written: No such file or directory; name a file in a folder that exists" in refused.stderr
+    assert refused.returncode == 2
+    assert f"there is no folder {tmp_path / 'missing'}; make it: mkdir -p" in " ".join(refused.stderr.split())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["k.png", "k.tex"]
 
 

@@ -11,6 +11,7 @@ from tempkb.core.errors import SettingsError
 from tempkb.core.options import Words
 from tempkb.demo.models.making import make
 from tempkb.demo.models.recipe import Asked
+from tempkb.models.devices import usable_device
 from tempkb.models.families import TRAITS
 from tempkb.models.known import known_model, known_models, unusable_models
 from tempkb.models.requests import request_of
@@ -92,6 +93,8 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
             raise SettingsError(f"model {row['model']!r}: cannot be asked here: {row['reason']}")
     if bool(asked) == is_all:
         raise SettingsError(f"{kind.request.command}: expected names of models, or --all for all models of the home")
+    if device := words.get("device"):
+        usable_device(kind.request.command, device)
     if is_all and not families:
         raise SettingsError(
             f"{kind.request.command}: the home has no model that is ready; add one: tempkb model add NAME CHECKPOINT"

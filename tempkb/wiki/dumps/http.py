@@ -290,7 +290,13 @@ class HttpMirror:
                     requested, headers=headers, stream=True, allow_redirects=False, timeout=(30, self.manners.timeout)
                 )
             except requests.RequestException as error:
-                raise TroubleError(f"no answer ({_root_of(error)})") from None
+                root = _root_of(error)
+                if isinstance(root, socket.gaierror) and root.errno == socket.EAI_NONAME:
+                    raise SourceError(
+                        f"{requested}: no server has the name {urlsplit(requested).hostname} ({root}); expected that "
+                        "of a mirror, and a network. Set another: TEMPKB_MIRROR=..."
+                    ) from None
+                raise TroubleError(f"no answer ({_said(root)})") from None
             except ValueError as error:
                 # requests looks where a redirect leads, also where it is not to follow it.
                 raise SourceError(
@@ -337,7 +343,7 @@ class HttpMirror:
                         raise TroubleError(f"only {taken - taken_then} bytes arrived in {now - began:.0f} s")
                     began, taken_then = now, taken
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise TroubleError(f"the connection broke after {taken} bytes ({_root_of(error)})") from None
+            raise TroubleError(f"the connection broke after {taken} bytes ({_said(_root_of(error))})") from None
         length = stated_length(answer)
         if length is not None and taken < length:
             raise TroubleError(f"the connection broke after {taken} of {length} bytes")
@@ -412,8 +418,12 @@ def _seconds(header: str | None) -> float | None:
         return None
 
 
-def _root_of(error: BaseException) -> str:
-    """Return the innermost reason of a chain of wrapped errors, shortened."""
+def _root_of(error: BaseException) -> BaseException:
+    """Return the innermost reason of a chain of wrapped errors."""
     while inner := error.__cause__ or (None if error.__suppress_context__ else error.__context__):
         error = inner
+    return error
+
+
+def _said(error: BaseException) -> str:
     return str(error)[:120] or type(error).__name__

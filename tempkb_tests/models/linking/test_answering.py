@@ -126,6 +126,12 @@ def test_a_file_and_standard_input_are_linked_as_the_same_words_are(store, monke
         assert "expected a TEXT in quotation marks or --file FILE, and not both" in said(*typed)
 
 
+def test_a_text_without_mentions_is_refused_before_the_home_is_read(monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", "/dev/null/nowhere")
+    done = CliRunner().invoke(main, ["link", "They sang.", "--as-of", DAY])
+    assert (done.exit_code, "no mention in double brackets" in done.output) == (2, True)
+
+
 def test_a_long_text_is_linked_some_mentions_at_a_time(store, monkeypatch):
     hand_made_linker(store, monkeypatch)
     monkeypatch.setattr(answering, "_MENTIONS", 2)

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import re
+import socket
 import threading
 from datetime import date
 from pathlib import Path
@@ -130,6 +131,17 @@ def test_a_server_that_never_gives_more_is_given_up(mirror, server, dump, tmp_pa
     with pytest.raises(SourceError, match=r"the answer ended after 1000 of 1280000 bytes, 4 times"):
         fetch(mirror, tmp_path)
     assert len(waits) == 3, "before each further try"
+
+
+def test_a_server_whose_name_nobody_knows_is_given_up_at_once(dump, waits, monkeypatch):
+    def resolve(*_named, **_options):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    mirror = HttpMirror("https://nowhere.invalid", "me@example.org", pause=lambda seconds, _: waits.append(seconds))
+    with pytest.raises(SourceError, match=r"no server has the name nowhere\.invalid"):
+        mirror.small_file(dump)
+    assert not waits
 
 
 def test_headers_have_thirty_seconds_where_a_read_has_more(server, dump, monkeypatch):
