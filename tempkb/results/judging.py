@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.reading import Judging
+from tempkb.benchmarks.reading import Judging, Part
 from tempkb.core.prompts import QUESTION_ID
 from tempkb.engine.steps import Work
+from tempkb.models.corpora.tables import DATED_TEXT, TEXT_PROMPTS
 from tempkb.models.generations.measures import (
     beginning,
     best,
@@ -44,11 +45,23 @@ _BATCH_ROWS = 4096
 _OF_MODELS = {GENERATIONS.name, PROMPT_SCORES.name, MODELS.name}  # tables of which each partition is of one model
 RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
 
-# Benchmarks that put questions to models, with the names of their prompts, and what is right.
+_OF_TEXTS = Judging(
+    Part(
+        f"""
+        SELECT release, item_id, target_id, [target] AS names, window_start, subset, 1 AS template_no
+        FROM ({TEXT_PROMPTS.query}) WHERE variant = 'text_undated'
+        """,
+        TEXT_PROMPTS.needs,
+    )
+)
+# What puts questions to models, by name, with SQL of their prompts, and what is right.
 _JUDGED = [
-    (one.name, one.prompting.table.name, one.reading.judging)
-    for one in sorted(BENCHMARKS, key=attrgetter("name"))
-    if one.prompting and one.reading and one.reading.judging
+    (DATED_TEXT, f"({TEXT_PROMPTS.query})", _OF_TEXTS),
+    *(
+        (one.name, one.prompting.table.name, one.reading.judging)
+        for one in sorted(BENCHMARKS, key=attrgetter("name"))
+        if one.prompting and one.reading and one.reading.judging
+    ),
 ]
 _SAID = f"""
     SELECT question_id, model, decoder,
