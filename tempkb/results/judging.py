@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Judging, Part
+from tempkb.benchmarks.templama.later import WHEN_PROMPTS
 from tempkb.core.prompts import QUESTION_ID
 from tempkb.engine.steps import Work
 from tempkb.models.corpora.tables import DATED_TEXT, TEXT_PROMPTS
@@ -33,7 +34,7 @@ from tempkb.store.memory import view_files
 from tempkb.store.merge import union_by_key
 from tempkb.store.quoting import literals
 from tempkb.store.store import read_files
-from tempkb.store.tables import SEPARATOR, Table
+from tempkb.store.tables import SEPARATOR, Table, View
 from tempkb.store.versions import Version
 
 if TYPE_CHECKING:
@@ -45,23 +46,22 @@ _BATCH_ROWS = 4096
 _OF_MODELS = {GENERATIONS.name, PROMPT_SCORES.name, MODELS.name}  # tables of which each partition is of one model
 RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
 
-_OF_TEXTS = Judging(
-    Part(
-        f"""
-        SELECT release, item_id, target_id, [target] AS names, window_start, subset, 1 AS template_no
-        FROM ({TEXT_PROMPTS.query}) WHERE variant = 'text_undated'
-        """,
-        TEXT_PROMPTS.needs,
-    )
-)
+
+def _made(prompts: View, columns: str) -> tuple[str, Judging]:
+    """SQL of prompts that a view makes of others; of each the target is right."""
+    answers = f"SELECT DISTINCT release, item_id, target_id, [target] AS names, {columns}, 1 AS template_no"
+    return f"({prompts.query})", Judging(Part(f"{answers} FROM ({prompts.query})", prompts.needs))
+
+
 # What puts questions to models, by name, with SQL of their prompts, and what is right.
 _JUDGED = [
-    (DATED_TEXT, f"({TEXT_PROMPTS.query})", _OF_TEXTS),
+    (DATED_TEXT, *_made(TEXT_PROMPTS, "window_start, subset")),
     *(
         (one.name, one.prompting.table.name, one.reading.judging)
         for one in sorted(BENCHMARKS, key=attrgetter("name"))
         if one.prompting and one.reading and one.reading.judging
     ),
+    ("templama_when", *_made(WHEN_PROMPTS, "NULL::DATE AS window_start, NULL::VARCHAR AS subset")),
 ]
 _SAID = f"""
     SELECT question_id, model, decoder,

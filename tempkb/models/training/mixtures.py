@@ -135,7 +135,12 @@ class Mixing:
         request, held = self.request, self._store.lake.current(MIXTURES.name, self.request.name)
         is_split = request.how.has_experts
         made_with = self._chosen | self._told | {"seed": f"{request.seed}", "has_experts": is_split, **self.n_examples}
-        if held is not None and held.is_of_present_code(MIXTURES) and held.inputs == self.inputs and {**held.settings, **made_with} == held.settings:
+        if (
+            held is not None
+            and held.is_of_present_code(MIXTURES)
+            and held.inputs == self.inputs
+            and {**held.settings, **made_with} == held.settings
+        ):
             return held
         with self.seeing(folder) as connection:
             counts = self.counted(connection)
