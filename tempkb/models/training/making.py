@@ -216,9 +216,10 @@ def models(order: Order) -> Done:
         return add_models(order)
     training, done = Training(order.store, train_request(order.keys[0], order.said)), Done()
     done.add(*training.trained(order.log))
-    courses = courses_of(training.place)
-    drawn = {f"{what} of {label}": one for label, own in courses.items() for what, one in curves(own).items()}
-    done.shows = lambda: {MODELS.name: {what: Picture(one) for what, one in drawn.items()}}
+    drawn = courses_of(training.place).items()
+    done.shows = lambda: {
+        MODELS.name: {f"{what} of {label}": Picture(one) for label, own in drawn for what, one in curves(own).items()}
+    }
     return done
 
 
