@@ -12,7 +12,8 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import load_file, save_file
 
 from tempkb.core.errors import ModelError
-from tempkb.models.checkpoints import find_folder, load, read_checkpoint, read_digests
+from tempkb.models.checkpoints import load, read_checkpoint, read_digests
+from tempkb.models.files import find_folder
 from tempkb.models.scoring import Scorer
 from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, tiny, tokenizer_of
 
