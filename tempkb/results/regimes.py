@@ -96,7 +96,7 @@ ANSWERS_BY_REGIME = View(
     optional=_OPTIONAL,
 )
 
-_OF_GAPS = "benchmark, release, base, n_parameters, trained_on, decoder, years_after, split"
+_OF_GAPS = "benchmark, release, base, n_parameters, corpus, span, decoder, years_after, split"
 _SUMS_BY_GAP = f"""
     WITH trained AS MATERIALIZED (
         SELECT model, base, n_parameters, corpus, {_SPAN} FROM {MODEL_TRAININGS.name}
@@ -105,7 +105,8 @@ _SUMS_BY_GAP = f"""
         SELECT base, n_parameters, corpus, min(first_year) AS from_year, max(last_year) AS to_year FROM trained
         GROUP BY ALL HAVING from_year < to_year
     ), pairs AS (
-        SELECT benchmark, release, base, n_parameters, corpus AS trained_on, decoder, model, f1, cluster_id AS cluster,
+        SELECT benchmark, release, base, n_parameters, corpus, decoder, model, f1, cluster_id AS cluster,
+               {_IN_YEARS.format("from_year", "to_year")} AS span,
                year(window_start) AS year, year - first_year AS years_after
         FROM {JUDGED_ANSWERS.name} JOIN trained USING (model) JOIN asked USING (base, n_parameters, corpus)
         WHERE split = 'test' AND f1 IS NOT NULL AND wording IN {_UNDATED} AND year BETWEEN from_year AND to_year
@@ -120,9 +121,9 @@ _SUMS_BY_GAP = f"""
 ANSWERS_BY_YEARS_APART = View(
     name="answers_by_years_apart",
     meaning="Mean F1 of answers of models that were trained on a single year, by years_after: the years from that one "
-    "to the year of the question, below 0 before it. Models of one base, size and corpus (trained_on) count together: "
-    "value is the mean over all pairs of such a model and a year of the test, from the first to the last year on which "
-    "one of them was trained. Standard errors are by subject or page. Questions have no date.",
+    "to the year of the question, below 0 before it. Models of one base, size and corpus count together: value is "
+    "the mean over all pairs of such a model and a year of the test of span, which is from the first to the last year "
+    "on which one of them was trained. Standard errors are by subject or page. Questions have no date.",
     query=estimates(
         _SUMS_BY_GAP,
         (*_OF_GAPS.split(", "), "metric", "aggregate"),

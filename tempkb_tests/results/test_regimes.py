@@ -216,6 +216,7 @@ def test_figure_2_has_models_of_single_years_by_distance(world):
         "release home, panel dated text, by years from training",
     }
     lines = {line[0]: line[2:] for line in panels["release tl, panel queries, by years from training"]}
+    assert lines.keys() == {"single years of t5", "plain", "told"}
     assert len(lines["single years of t5"]) == 5
     assert lines["told"] == 5 * [percent(world.macro("told", "dated", trained))]
 
