@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from operator import attrgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.reading import Judging, Part
-from tempkb.benchmarks.templama.later import WHEN_PROMPTS
 from tempkb.core.prompts import QUESTION_ID
 from tempkb.engine.steps import Work
 from tempkb.models.corpora.tables import DATED_TEXT, TEXT_PROMPTS
@@ -47,22 +46,26 @@ _OF_MODELS = {GENERATIONS.name, PROMPT_SCORES.name, MODELS.name}  # tables of wh
 RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
 
 
-def _made(prompts: View, columns: str) -> tuple[str, Judging]:
-    """SQL of prompts that a view makes of others; of each the target is right."""
-    answers = f"SELECT DISTINCT release, item_id, target_id, [target] AS names, {columns}, 1 AS template_no"
-    return f"({prompts.query})", Judging(Part(f"{answers} FROM ({prompts.query})", prompts.needs))
+def _made(name: str, prompts: View) -> tuple[str, str, Judging]:
+    """What is judged of a view of prompts, of each of which the target is right."""
+    answers = "SELECT DISTINCT release, item_id, target_id, [target] AS names, window_start, subset, 1 AS template_no"
+    return name, f"({prompts.query})", Judging(Part(f"{answers} FROM ({prompts.query})", prompts.needs))
 
 
 # What puts questions to models, by name, with SQL of their prompts, and what is right.
-_JUDGED = [
-    (DATED_TEXT, *_made(TEXT_PROMPTS, "window_start, subset")),
-    *(
-        (one.name, one.prompting.table.name, one.reading.judging)
-        for one in sorted(BENCHMARKS, key=attrgetter("name"))
-        if one.prompting and one.reading and one.reading.judging
+_READ = [(one, one.reading) for one in BENCHMARKS if one.reading]
+_JUDGED = sorted(
+    (
+        _made(DATED_TEXT, TEXT_PROMPTS),
+        *(_made(name, view) for _, reading in _READ for name, view in reading.made.items()),
+        *(
+            (one.name, one.prompting.table.name, reading.judging)
+            for one, reading in _READ
+            if one.prompting and reading.judging
+        ),
     ),
-    ("templama_when", *_made(WHEN_PROMPTS, "NULL::DATE AS window_start, NULL::VARCHAR AS subset")),
-]
+    key=itemgetter(0),
+)
 _SAID = f"""
     SELECT question_id, model, decoder,
            list({{'status': status, 'text': text, 'token_ids': token_ids}} ORDER BY rank) AS answers

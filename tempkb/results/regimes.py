@@ -4,8 +4,8 @@ A mean over years gives each year the same weight: an item's weight is one over 
 of a ratio by clusters gives it with its standard error, though a subject has items in several years.
 """
 
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import PERPLEXITY_METRIC
-from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS
 from tempkb.core.estimates_sql import EXP, FRACTION, SHARE, estimates
 from tempkb.models.corpora.tables import DATED_TEXT, TEXT_PROMPTS
 from tempkb.models.scores.tables import PROMPT_SCORES
@@ -26,21 +26,24 @@ _MEASURED = f"""
            unnest([{_WORTH}], max_depth := 2)
     FROM {JUDGED_ANSWERS.name} WHERE split = 'test' AND f1 IS NOT NULL
     UNION ALL BY NAME
-    SELECT p.benchmark, p.release, s.model, s.scorer, NULL::VARCHAR AS decoder, p.variant AS wording, p.window_start,
-           p.cluster_id, s.n_tokens AS weight, 'ppl_token' AS aggregate, {PERPLEXITY_METRIC} AS metric, '{EXP}' AS form,
-           -s.log_prob_nats / s.n_tokens AS value
+    SELECT benchmark, release, model, scorer, NULL::VARCHAR AS decoder, variant AS wording, window_start, cluster_id,
+           n_tokens AS weight, 'ppl_token' AS aggregate, {PERPLEXITY_METRIC} AS metric, '{EXP}' AS form,
+           -log_prob_nats / n_tokens AS value
     FROM (
-        SELECT '{DATED_TEXT}' AS benchmark, release, window_start, cluster_id, variant, prompt_id
-        FROM {TEXT_PROMPTS.name}
-        UNION ALL
-        SELECT 'templama', release, window_start, cluster_id, variant, prompt_id FROM {TEMPLAMA_PROMPTS.name}
-        WHERE split = 'test' AND role = 'current' AND variant IN ('undated', 'dated')
-            AND regexp_full_match(item_id, '[^_]+_[^_]+_[^_]+')  -- by the first template of its relation
-    ) AS p JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
-    WHERE s.status = 'scored' AND s.n_tokens > 0
+        SELECT '{DATED_TEXT}' AS benchmark, p.release, p.window_start, p.cluster_id, p.variant, s.model, s.scorer,
+               s.status, s.n_tokens, s.log_prob_nats
+        FROM {TEXT_PROMPTS.name} AS p JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
+        UNION ALL BY NAME
+        SELECT r.benchmark, p.release, p.window_start, p.cluster_id, p.variant, p.model, p.scorer, p.status, p.n_tokens,
+               p.log_prob_nats
+        FROM fact_scores AS p JOIN (SELECT release, benchmark FROM {FACT_RELEASES.name}) AS r USING (release)
+        WHERE p.split = 'test' AND p.role = 'current' AND p.variant IN ('undated', 'dated')
+            AND regexp_full_match(p.item_id, '[^_]+_[^_]+_[^_]+')  -- by the first template of its relation
+    )
+    WHERE status = 'scored' AND n_tokens > 0
 """
 _NEEDS = (MODEL_TRAININGS.name, MODELS.name)
-_OPTIONAL = (JUDGED_ANSWERS.name, TEXT_PROMPTS.name, TEMPLAMA_PROMPTS.name, PROMPT_SCORES.name)
+_OPTIONAL = (JUDGED_ANSWERS.name, TEXT_PROMPTS.name, PROMPT_SCORES.name, FACT_RELEASES.name, "fact_scores")
 _IN_YEARS = "CASE WHEN {0} = {1} THEN {0}::VARCHAR ELSE {0} || '\u2013' || {1} END"
 _SPAN = "year(first_period) AS first_year, year(until - 1) AS last_year"
 _OF = "benchmark, release, model, scorer, decoder, wording, metric, aggregate"

@@ -353,8 +353,8 @@ def test_without_network_a_checkpoint_in_the_cache_is_read_and_another_is_one_cl
         assert local_files_only
         return str(saved("gpt2"))
 
-    monkeypatch.setattr("tempkb.models.checkpoints.HfApi.model_info", unreachable)
-    monkeypatch.setattr("tempkb.models.checkpoints.snapshot_download", cached)
+    monkeypatch.setattr("tempkb.models.files.HfApi.model_info", unreachable)
+    monkeypatch.setattr("tempkb.models.files.snapshot_download", cached)
     found = read_checkpoint("tiny/gpt2", may_fetch=True)
     assert (found.architecture, found.hub_revision) == ("GPT2LMHeadModel", "gpt2")
     with pytest.raises(ModelError, match=r"could not be fetched \(Name or service not known\)") as caught:
@@ -371,8 +371,8 @@ def test_what_the_hubs_client_hides_behind_an_empty_cache_is_the_reason(monkeypa
             raise LocalEntryNotFoundError("not in the cache")
         raise LocalEntryNotFoundError("not in the cache") from OSError("Name or service not known")
 
-    monkeypatch.setattr("tempkb.models.checkpoints.HfApi.model_info", lambda *_, **__: None)
-    monkeypatch.setattr("tempkb.models.checkpoints.snapshot_download", behind)
+    monkeypatch.setattr("tempkb.models.files.HfApi.model_info", lambda *_, **__: None)
+    monkeypatch.setattr("tempkb.models.files.snapshot_download", behind)
     with pytest.raises(ModelError, match=r"could not be fetched \(Name or service not known\)"):
         find_folder("tiny/other", None, may_fetch=True, wanted=("*.json",))
     with pytest.raises(ModelError, match=r"could not be fetched \(fetching was not allowed\)"):

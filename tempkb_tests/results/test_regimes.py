@@ -252,6 +252,7 @@ def test_table_7_is_exp_of_nats_over_tokens():
     world = Trained()
     world.trained("plain", "uniform", 2018, 2019)
     world.trained("told", "temporal", 2018, 2019)
+    world.add("fact_releases", release="tl", benchmark="templama")
     nats = {}
     for year in (2018, 2019, 2020):
         for subject in SUBJECTS[:3]:

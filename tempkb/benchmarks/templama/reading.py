@@ -119,5 +119,6 @@ READING = Reading(
     facts=facts_of(TEMPLAMA_QUERIES, PROMPTING),
     queries=TEMPLAMA_QUERIES,
     judging=Judging(answers_of(TEMPLAMA_QUERIES), WORDINGS),
+    made={"templama_when": WHEN_PROMPTS},
 )
 """What is read of the scores of TempLAMA's queries."""
