@@ -13,9 +13,10 @@ from safetensors.torch import load_file, save_file
 
 from tempkb.core.errors import ModelError
 from tempkb.models.checkpoints import load, read_checkpoint, read_digests
-from tempkb.models.files import find_folder
+from tempkb.models.files import are_files_of, find_folder
 from tempkb.models.scoring import Scorer
-from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, tiny, tokenizer_of
+from tempkb.models.tables import DIGESTS
+from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, saved_tiny, tiny, tokenizer_of
 
 
 @pytest.fixture
@@ -401,3 +402,16 @@ def test_transformers_stays_as_talkative_as_it_was(saved):
         assert transformers.utils.logging.get_verbosity() == transformers.utils.logging.INFO
     finally:
         transformers.utils.logging.set_verbosity_warning()
+
+
+def test_files_are_surely_those_of_a_row_if_their_digests_are_and_no_chat_template_has_a_file(tmp_path):
+    folder = saved_tiny("gpt2", tmp_path / "gpt2")
+    digests = read_digests(str(folder))
+    row = {"model": "m", **{name: getattr(digests, name) for name in DIGESTS}}
+    assert are_files_of(row, folder)
+    assert not are_files_of({**row, "tokenizer_sha256": "0" * 64}, folder)
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    assert not are_files_of(row, folder)
+    (folder / "chat_template.jinja").unlink()
+    (folder / "model.safetensors").write_bytes(b"other")
+    assert not are_files_of(row, folder)
