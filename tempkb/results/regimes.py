@@ -6,7 +6,7 @@ of a ratio by clusters gives it with its standard error, though a subject has it
 
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import PERPLEXITY_METRIC
-from tempkb.core.estimates_sql import EXP, FRACTION, SHARE, estimates
+from tempkb.core.estimates_sql import EXP, FRACTION, estimates
 from tempkb.models.corpora.tables import DATED_TEXT, TEXT_PROMPTS
 from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.models.tables import MODELS
@@ -16,14 +16,10 @@ from tempkb.store.tables import View
 
 ALL_YEARS = "all years"
 _UNDATED, _DATED = "('once', 'undated', 'text_undated')", "('dated', 'text_dated')"
-_WORTH = ", ".join(
-    f"{{'aggregate': '{name}', 'metric': 'mean of items, by year', 'form': '{form}', 'value': {name}}}"
-    for name, form in (("f1", FRACTION), ("exact_match", SHARE))
-)
 # What each model gave for each item of the test, and how much that weighs.
 _MEASURED = f"""
     SELECT benchmark, release, model, NULL::VARCHAR AS scorer, decoder, wording, window_start, cluster_id, 1 AS weight,
-           unnest([{_WORTH}], max_depth := 2)
+           'f1' AS aggregate, 'mean of items, by year' AS metric, '{FRACTION}' AS form, f1 AS value
     FROM {JUDGED_ANSWERS.name} WHERE split = 'test' AND f1 IS NOT NULL
     UNION ALL BY NAME
     SELECT benchmark, release, model, scorer, NULL::VARCHAR AS decoder, variant AS wording, window_start, cluster_id,
@@ -42,8 +38,6 @@ _MEASURED = f"""
     )
     WHERE status = 'scored' AND n_tokens > 0
 """
-_NEEDS = (MODEL_TRAININGS.name, MODELS.name)
-_OPTIONAL = (JUDGED_ANSWERS.name, TEXT_PROMPTS.name, PROMPT_SCORES.name, FACT_RELEASES.name, "fact_scores")
 _IN_YEARS = "CASE WHEN {0} = {1} THEN {0}::VARCHAR ELSE {0} || '\u2013' || {1} END"
 _SPAN = "year(first_period) AS first_year, year(until - 1) AS last_year"
 _OF = "benchmark, release, model, scorer, decoder, wording, metric, aggregate"
@@ -88,15 +82,13 @@ ANSWERS_BY_REGIME = View(
     "none: not trained here), with standard errors by subject or page. benchmark is dated_text (release: the corpus), "
     "or that of queries; items are those of the test. years: training (the years of span), later, before, or all years "
     "(training and later); spans are those on which models were trained that have read more than one year, and "
-    "trained_on is the model's own. f1 and exact_match are means of the means of years; ppl_token is exp of the sum "
-    "of negative log-probabilities over the sum of tokens. Models that are told the time are asked by date, and others "
-    "without.",
+    "trained_on is the model's own. f1 is the mean of the means of years; ppl_token is exp of the sum of negative "
+    "log-probabilities over the sum of tokens. Models that are told the time are asked by date, and others without.",
     query=estimates(
-        _SUMS_BY_YEARS,
-        (*_OF.split(", "), "regime", "base", "n_parameters", "trained_on", "span", "years", "split"),
+        _SUMS_BY_YEARS, (*_OF.split(", "), "regime", "base", "n_parameters", "trained_on", "span", "years", "split")
     ),
-    needs=_NEEDS,
-    optional=_OPTIONAL,
+    needs=(MODEL_TRAININGS.name, MODELS.name),
+    optional=(JUDGED_ANSWERS.name, TEXT_PROMPTS.name, PROMPT_SCORES.name, FACT_RELEASES.name, "fact_scores"),
 )
 
 _OF_GAPS = "benchmark, release, base, n_parameters, corpus, span, decoder, years_after, split"
@@ -127,10 +119,7 @@ ANSWERS_BY_YEARS_APART = View(
     "to the year of the question, below 0 before it. Models of one base, size and corpus count together: value is "
     "the mean over all pairs of such a model and a year of the test of span, which is from the first to the last year "
     "on which one of them was trained. Standard errors are by subject or page. Questions have no date.",
-    query=estimates(
-        _SUMS_BY_GAP,
-        (*_OF_GAPS.split(", "), "metric", "aggregate"),
-    ),
+    query=estimates(_SUMS_BY_GAP, (*_OF_GAPS.split(", "), "metric", "aggregate")),
     needs=(MODEL_TRAININGS.name,),
     optional=(JUDGED_ANSWERS.name,),
 )

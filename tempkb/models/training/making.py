@@ -52,9 +52,9 @@ class Training:
         self.request, self.recipe, self._store = request, request.recipe(), store
         self._what = f"model {request.name!r}"
         require_extra(f"{self._what}: training", ("datasets", "accelerate"))
-        self._held = known_model(store.lake, request.name)
         # Transformers takes seconds to import, which a model that is there does without.
-        self.family: Family = self._held["family"] if self._held else self.config[1]
+        held = known_model(store.lake, request.name) or {}
+        self.family: Family = held.get("family") or self.config[1]
         if self.family == "masked":
             raise ModelError(
                 f"{self._what}: its base {request.base} is a masked model; expected a causal one, or one with an "
@@ -106,7 +106,7 @@ class Training:
         name = self.request.name
         with self._store.lake.resumable(drafts_of(name)) as drafts:
             require_free(self._store.home.path, self._what, self.place)
-            if self._held is not None:
+            if known_model(self._store.lake, name) is not None:
                 said, asked = training_of(self.place).get("numbers", {}), json.loads(canonical(self.numbers))
                 refuse_other(self._what, said, asked, f"tempkb model rm {name}")
             mixture = self.mixing.made(drafts.folder)
