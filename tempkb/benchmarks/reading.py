@@ -3,8 +3,8 @@
 Results know no benchmark by name: they put together what each brings, its own views among them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tempkb.core.prompts import HAS_TWO_PERIODS
 from tempkb.store.tables import Table, View
@@ -123,6 +123,8 @@ class Reading:
             item_id of any window in which the target is right, since without a date all of them ask the same.
         queries: the table of queries about facts, whose scores are in `fact_scores`.
         judging: which names are right answers.
+        made: views of further prompts, of which each target is right, by the name under which answers are judged; with
+            subset beside the columns of prompts.
     """
 
     views: tuple[View, ...] = ()
@@ -136,6 +138,7 @@ class Reading:
     changed: Part | None = None
     queries: Table | None = None
     judging: Judging | None = None
+    made: Mapping[str, View] = field(default_factory=dict)
 
 
 def united(parts: Sequence[Part]) -> Part:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.model_words import ModelRequest
 from tempkb.engine.tasks import Done, Order
+from tempkb.models.files import are_files_of, find_folder
 from tempkb.models.known import known_model, said_of, training_of, words_of_row
 from tempkb.models.requests import request_of, requested
 from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
@@ -33,8 +34,6 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
             model was added before.
         SettingsError: the name is bound to other files.
     """
-    from tempkb.models.checkpoints import find_folder
-
     request = replace(request, knows_until=request.knows_until or until_said(store, request.name))
     find_folder(request.checkpoint, request.revision, may_fetch=True)
     with store.lake.partition_lock(MODELS.name, request.name):
@@ -54,14 +53,17 @@ def until_said(store: Store, name: str) -> tuple[date, date] | None:
 
 def _compare(store: Store, request: ModelRequest, held: Row) -> tuple[Row, Mapping[str, Any]]:
     """Compare a checkpoint with the model that has its name; the row has where it is now and what it knows."""
-    from tempkb.models.checkpoints import read_digests
+    folder, commit = find_folder(request.checkpoint, request.revision, may_fetch=True)
+    differing = []
+    if not are_files_of(held, folder):
+        from tempkb.models.checkpoints import read_digests
 
-    found = read_digests(request.checkpoint, request.revision, may_fetch=True)
-    differing = [
-        f"{name} {_short(held[name])}, found {_short(getattr(found, name))}"
-        for name in DIGESTS
-        if held[name] != getattr(found, name)
-    ]
+        found = read_digests(request.checkpoint, request.revision, may_fetch=True)
+        differing = [
+            f"{name} {_short(held[name])}, found {_short(getattr(found, name))}"
+            for name in DIGESTS
+            if held[name] != getattr(found, name)
+        ]
     if request.family not in (None, held["family"]):
         differing = [f"family {held['family']}, found {request.family}"]
     if differing:
@@ -70,7 +72,7 @@ def _compare(store: Store, request: ModelRequest, held: Row) -> tuple[Row, Mappi
             f"{request.checkpoint}). A name keeps its files for good, because scores refer to it. Add these files "
             f"under another name, or remove the model first: tempkb model rm {request.name}"
         )
-    row = {**held, "checkpoint": request.checkpoint, "hub_revision": found.hub_revision}
+    row = {**held, "checkpoint": request.checkpoint, "hub_revision": commit}
     if request.knows_certainly_until is not None:
         row["knows_certainly_until"] = request.knows_certainly_until
         row["knows_possibly_until"] = request.knows_possibly_until

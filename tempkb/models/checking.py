@@ -43,9 +43,13 @@ def _changed(store: Store, subject: Subject) -> list[tuple[str, str]] | None:
 
 
 def _differences(row: dict[str, Any]) -> Iterator[str]:
-    from tempkb.models.checkpoints import read_digests
+    from tempkb.models.files import are_files_of, find_folder
 
     try:
+        if are_files_of(row, find_folder(row["checkpoint"], row["hub_revision"], may_fetch=False)[0]):
+            return
+        from tempkb.models.checkpoints import read_digests
+
         found = read_digests(row["checkpoint"], row["hub_revision"])
     except ModelError as error:
         yield str(error)

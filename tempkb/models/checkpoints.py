@@ -5,25 +5,17 @@ those of transformers, and weights are safetensors, or PyTorch files read as pla
 """
 
 import hashlib
-import importlib.util
 import json
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import transformers
-from huggingface_hub import HfApi, constants, snapshot_download
-from huggingface_hub.errors import (
-    HfHubHTTPError,
-    HFValidationError,
-    LocalEntryNotFoundError,
-    OfflineModeIsEnabled,
-    StrictDataclassError,
-)
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from transformers.models.auto import modeling_auto
@@ -34,10 +26,9 @@ from tempkb.core.model_words import Dtype, Family
 from tempkb.models.batching import Limits
 from tempkb.models.dating import expert_files
 from tempkb.models.families import TRAITS
+from tempkb.models.files import WeightsFormat, digests_of, find_folder, first_line, weight_files
 from tempkb.models.loading import LoadedModel, loaded
 from tempkb.models.scoring import require_sound
-
-WeightsFormat = Literal["safetensors", "bin"]
 
 # Of models that could be of two families (BART also fills masks), the first is meant.
 _FAMILIES = dict(sorted(TRAITS.items(), key=lambda one: not one[1].has_sources))
@@ -51,19 +42,6 @@ _UNSOUND = {
     "nllb-moe": _DROPS_TOKENS,
 }
 
-_WEIGHTS: dict[WeightsFormat, str] = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tokenizer.model",
-)
 # Each of these sets of files is a vocabulary. Without any, transformers would make an empty tokenizer, and say nothing.
 _VOCABULARIES = (
     ("tokenizer.json",),
@@ -72,10 +50,6 @@ _VOCABULARIES = (
     ("spiece.model",),
     ("sentencepiece.bpe.model",),
     ("tokenizer.model",),
-)
-# The hub's client passes on errors of its HTTP library: httpx, or in later versions httpx2.
-_TRANSPORT_ERRORS = tuple(
-    importlib.import_module(library).HTTPError for library in ("httpx", "httpx2") if importlib.util.find_spec(library)
 )
 UNFIT = (
     ArithmeticError,
@@ -181,19 +155,10 @@ def read_digests(name: str, revision: str | None = None, may_fetch: bool = False
 
 
 def _described(name: str, folder: Path, commit: str | None, tokenizer: Any) -> CheckpointFiles:
-    files, weights_format = weight_files(name, folder)
-    files += expert_files(folder)
     template = tokenizer.chat_template
-    return CheckpointFiles(
-        name,
-        folder,
-        commit,
-        weights_format,
-        digest_of(files[0]) if len(files) == 1 else digest_of_all(files),
-        digest_of(folder / "config.json"),
-        digest_of_all(folder / file for file in TOKENIZER_FILES if (folder / file).is_file()),
-        hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest() if template else None,
-    )
+    said = hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest() if template else None
+    weights_format = weight_files(name, folder)[1]
+    return CheckpointFiles(name, folder, commit, weights_format, **digests_of(name, folder), chat_template_sha256=said)
 
 
 def load(checkpoint: Checkpoint, device: str = "cpu", dtype: Dtype = "float32") -> LoadedModel:
@@ -228,75 +193,6 @@ def load_files(
     model = loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
     require_sound(files.name, model, limits)
     return model
-
-
-def find_folder(
-    name: str, revision: str | None, may_fetch: bool, wanted: Sequence[str] = ()
-) -> tuple[Path, str | None]:
-    """Return the folder of a checkpoint, and its commit on the hub.
-
-    Args:
-        wanted: patterns of the files to be fetched; by default those of a language model.
-
-    Raises:
-        ModelError: it is not there.
-    """
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        if revision is not None:
-            raise ModelError(f"{name} is a folder, which has no revision {revision!r}. Leave the revision out.")
-        return folder, None
-    try:
-        found = Path(_snapshot(name, revision, may_fetch, wanted))
-    except HFValidationError as error:
-        raise ModelError(
-            f"{name!r} is neither a folder of this machine nor an id of the hub; expected one of them, such as "
-            "google-t5/t5-large."
-        ) from error
-    except LocalEntryNotFoundError as error:
-        # The library also raises it when the hub cannot be reached, and says why in its cause.
-        why = first_line(error.__cause__ or error) if may_fetch else "fetching was not allowed"
-        raise _absent(name, revision, wanted, why) from error
-    except (HfHubHTTPError, OSError, *_TRANSPORT_ERRORS) as error:
-        raise _absent(name, revision, wanted, first_line(error)) from error
-    return found, found.name
-
-
-def _absent(name: str, revision: str | None, wanted: Sequence[str], why: str) -> ModelError:
-    """The error for a checkpoint that is not on this machine, and cannot be fetched for a reason."""
-    files = (
-        f"its files {', '.join(wanted)}"
-        if wanted
-        else "its config.json, tokenizer files, and weights as safetensors, else as pytorch_model.bin"
-    )
-    return ModelError(
-        f"{name!r} is neither a folder of this machine nor in its cache {constants.HF_HUB_CACHE}, and could not be "
-        f"fetched ({why}). What would be fetched: revision {revision or 'main'} of {constants.ENDPOINT}/{name}, "
-        f"{files}. Check name, revision and network; or put these files into a folder, and name that instead."
-    )
-
-
-def _snapshot(name: str, revision: str | None, may_fetch: bool, wanted: Sequence[str]) -> str:
-    """The folder in the cache with the files of a checkpoint, which are fetched if that is allowed."""
-    if may_fetch:
-        try:
-            return _fetched(name, revision, wanted)
-        except (OfflineModeIsEnabled, *_TRANSPORT_ERRORS) as error:
-            try:
-                return str(snapshot_download(name, revision=revision, local_files_only=True))
-            except LocalEntryNotFoundError:
-                raise error from None
-    return str(snapshot_download(name, revision=revision, local_files_only=True))
-
-
-def _fetched(name: str, revision: str | None, wanted: Sequence[str]) -> str:
-    if wanted:
-        return str(snapshot_download(name, revision=revision, allow_patterns=list(wanted)))
-    names = {one.rfilename for one in HfApi().model_info(name, revision=revision).siblings or ()}
-    has_safe = any(file.endswith(".safetensors") and "/" not in file for file in names)
-    weights = "*.safetensors*" if has_safe else "pytorch_model*.bin*"
-    files = ["config.json", *TOKENIZER_FILES, "chat_template.jinja", "generation_config.json", weights]
-    return str(snapshot_download(name, revision=revision, allow_patterns=files, ignore_patterns=["*/*"]))
 
 
 def _raw_config(name: str, folder: Path) -> Any:
@@ -436,30 +332,6 @@ def read_tokenizer(name: str, folder: Path) -> Any:
     return tokenizer
 
 
-def weight_files(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
-    """Return the files with the weights, safetensors before PyTorch's own.
-
-    Raises:
-        ModelError: there are none, or not all that their index names.
-    """
-    for weights_format, whole in _WEIGHTS.items():
-        if (folder / whole).is_file():
-            return [folder / whole], weights_format
-        index = folder / f"{whole}.index.json"
-        if index.is_file():
-            parts = _parts_of(index)
-            for part in parts:
-                if Path(part).name != part or not (folder / part).is_file():
-                    raise ModelError(
-                        f"{name} lacks {part}, which {index} names; expected a file beside it. Fetch the checkpoint "
-                        "again."
-                    )
-            return [folder / part for part in parts], weights_format
-    raise ModelError(
-        f"{name} has no weights; expected {' or '.join(_WEIGHTS.values())} (or their parts with an index) in {folder}."
-    )
-
-
 def load_expert(model: LoadedModel, files: Iterable[Path]) -> None:
     """Give a model the weights of another one of its architecture, in safetensors.
 
@@ -473,15 +345,6 @@ def load_expert(model: LoadedModel, files: Iterable[Path]) -> None:
             raise ModelError(f"The weights in {file} do not fit their config: {first_line(error)}.") from error
         if found.unexpected_keys:
             raise ModelError(f"The weights in {file} do not fit their config: found {found.unexpected_keys[0]}.")
-
-
-def _parts_of(index: Path) -> list[str]:
-    """Names of the files with the weights, as their index has them."""
-    try:
-        # What is no text names no file either, and is missing then.
-        return sorted({str(part) for part in json.loads(index.read_text("utf-8"))["weight_map"].values()})
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise ModelError(f"{index} does not say where the weights are. Fetch the checkpoint again.") from error
 
 
 def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
@@ -620,22 +483,3 @@ def context_tokens_of(config: Any, module: Any, tokenizer: Any) -> int | None:
     # Some configs say -1 where nothing limits the positions.
     limits = [limit for limit in (most, tokenizer.model_max_length) if limit is not None and 0 < limit < _UNLIMITED]
     return min(limits, default=None)
-
-
-def digest_of(file: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def digest_of_all(files: Iterable[Path], below: Path | None = None) -> str:
-    """Return the SHA-256 of files by their names, or their paths below a folder, and their digests."""
-    names = {file: file.relative_to(below).as_posix() if below else file.name for file in files}
-    lines = "".join(f"{names[file]} {digest_of(file)}\n" for file in sorted(names))
-    return hashlib.sha256(lines.encode()).hexdigest()
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message, and the next one where it ends in a colon; without its full stop."""
-    first, *rest = str(error).strip().splitlines() or [type(error).__name__]
-    return (f"{first} {rest[0].strip()}" if rest and first.endswith(":") else first).rstrip(".")

@@ -3,16 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from operator import attrgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.reading import Judging
+from tempkb.benchmarks.reading import Judging, Part
 from tempkb.core.prompts import QUESTION_ID
 from tempkb.engine.steps import Work
+from tempkb.models.corpora.tables import DATED_TEXT, TEXT_PROMPTS
 from tempkb.models.generations.measures import (
     beginning,
     best,
@@ -32,7 +33,7 @@ from tempkb.store.memory import view_files
 from tempkb.store.merge import union_by_key
 from tempkb.store.quoting import literals
 from tempkb.store.store import read_files
-from tempkb.store.tables import SEPARATOR, Table
+from tempkb.store.tables import SEPARATOR, Table, View
 from tempkb.store.versions import Version
 
 if TYPE_CHECKING:
@@ -44,12 +45,27 @@ _BATCH_ROWS = 4096
 _OF_MODELS = {GENERATIONS.name, PROMPT_SCORES.name, MODELS.name}  # tables of which each partition is of one model
 RUNNING_ON = "causal.greedy"  # Decoders whose answers may go on behind a name.
 
-# Benchmarks that put questions to models, with the names of their prompts, and what is right.
-_JUDGED = [
-    (one.name, one.prompting.table.name, one.reading.judging)
-    for one in sorted(BENCHMARKS, key=attrgetter("name"))
-    if one.prompting and one.reading and one.reading.judging
-]
+
+def _made(name: str, prompts: View) -> tuple[str, str, Judging]:
+    """What is judged of a view of prompts, of each of which the target is right."""
+    answers = "SELECT DISTINCT release, item_id, target_id, [target] AS names, window_start, subset, 1 AS template_no"
+    return name, f"({prompts.query})", Judging(Part(f"{answers} FROM ({prompts.query})", prompts.needs))
+
+
+# What puts questions to models, by name, with SQL of their prompts, and what is right.
+_READ = [(one, one.reading) for one in BENCHMARKS if one.reading]
+_JUDGED = sorted(
+    (
+        _made(DATED_TEXT, TEXT_PROMPTS),
+        *(_made(name, view) for _, reading in _READ for name, view in reading.made.items()),
+        *(
+            (one.name, one.prompting.table.name, reading.judging)
+            for one, reading in _READ
+            if one.prompting and reading.judging
+        ),
+    ),
+    key=itemgetter(0),
+)
 _SAID = f"""
     SELECT question_id, model, decoder,
            list({{'status': status, 'text': text, 'token_ids': token_ids}} ORDER BY rank) AS answers

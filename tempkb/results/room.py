@@ -2,7 +2,7 @@
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.room import Room
-from tempkb.results import judged_tables
+from tempkb.results import judged_tables, regimes
 from tempkb.results.popularity import RESULTS_BY_POPULARITY
 from tempkb.results.tables import TABLES
 from tempkb.results.views import OF_ENTITIES, OF_GAPS, OF_LEAKS, OF_LINKING
@@ -14,6 +14,7 @@ VIEWS = (
     *OF_ENTITIES,
     *OF_LINKING,
     *judged_tables.VIEWS,
+    *regimes.VIEWS,
     RESULTS_BY_POPULARITY,
 )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.steps import Log, Look, Source, Step, Work
 from tempkb.engine.tasks import Task
+from tempkb.models.corpora.tables import DATED_TEXTS
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.linking.known import rows_of
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
@@ -35,6 +36,7 @@ _JUDGING = [one.reading.judging for one in BENCHMARKS if one.reading and one.rea
 _SCORED = (MODELS.name, PROMPT_SCORES.name, *(name for one in _COMPARED for name in one.needs))
 _ASKED = (
     *(one.prompting.table.name for one in BENCHMARKS if one.prompting),
+    DATED_TEXTS.name,
     *(name for one in _JUDGING for part in (one.answers, one.changes) if part for name in part.needs),
 )
 

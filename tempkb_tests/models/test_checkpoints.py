@@ -12,9 +12,11 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import load_file, save_file
 
 from tempkb.core.errors import ModelError
-from tempkb.models.checkpoints import find_folder, load, read_checkpoint, read_digests
+from tempkb.models.checkpoints import load, read_checkpoint, read_digests
+from tempkb.models.files import are_files_of, find_folder
 from tempkb.models.scoring import Scorer
-from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, tiny, tokenizer_of
+from tempkb.models.tables import DIGESTS
+from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, saved_tiny, tiny, tokenizer_of
 
 
 @pytest.fixture
@@ -352,8 +354,8 @@ def test_without_network_a_checkpoint_in_the_cache_is_read_and_another_is_one_cl
         assert local_files_only
         return str(saved("gpt2"))
 
-    monkeypatch.setattr("tempkb.models.checkpoints.HfApi.model_info", unreachable)
-    monkeypatch.setattr("tempkb.models.checkpoints.snapshot_download", cached)
+    monkeypatch.setattr("tempkb.models.files.HfApi.model_info", unreachable)
+    monkeypatch.setattr("tempkb.models.files.snapshot_download", cached)
     found = read_checkpoint("tiny/gpt2", may_fetch=True)
     assert (found.architecture, found.hub_revision) == ("GPT2LMHeadModel", "gpt2")
     with pytest.raises(ModelError, match=r"could not be fetched \(Name or service not known\)") as caught:
@@ -370,8 +372,8 @@ def test_what_the_hubs_client_hides_behind_an_empty_cache_is_the_reason(monkeypa
             raise LocalEntryNotFoundError("not in the cache")
         raise LocalEntryNotFoundError("not in the cache") from OSError("Name or service not known")
 
-    monkeypatch.setattr("tempkb.models.checkpoints.HfApi.model_info", lambda *_, **__: None)
-    monkeypatch.setattr("tempkb.models.checkpoints.snapshot_download", behind)
+    monkeypatch.setattr("tempkb.models.files.HfApi.model_info", lambda *_, **__: None)
+    monkeypatch.setattr("tempkb.models.files.snapshot_download", behind)
     with pytest.raises(ModelError, match=r"could not be fetched \(Name or service not known\)"):
         find_folder("tiny/other", None, may_fetch=True, wanted=("*.json",))
     with pytest.raises(ModelError, match=r"could not be fetched \(fetching was not allowed\)"):
@@ -400,3 +402,16 @@ def test_transformers_stays_as_talkative_as_it_was(saved):
         assert transformers.utils.logging.get_verbosity() == transformers.utils.logging.INFO
     finally:
         transformers.utils.logging.set_verbosity_warning()
+
+
+def test_files_are_surely_those_of_a_row_if_their_digests_are_and_no_chat_template_has_a_file(tmp_path):
+    folder = saved_tiny("gpt2", tmp_path / "gpt2")
+    digests = read_digests(str(folder))
+    row = {"model": "m", **{name: getattr(digests, name) for name in DIGESTS}}
+    assert are_files_of(row, folder)
+    assert not are_files_of({**row, "tokenizer_sha256": "0" * 64}, folder)
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    assert not are_files_of(row, folder)
+    (folder / "chat_template.jinja").unlink()
+    (folder / "model.safetensors").write_bytes(b"other")
+    assert not are_files_of(row, folder)

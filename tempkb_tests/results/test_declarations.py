@@ -22,6 +22,7 @@ ESTIMATES = [
     "future_likelihoods",
     "future_entropies",
     "results_by_popularity",
+    "answers_by_regime",
 ]
 OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls", "answers_by_duration"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]
@@ -50,13 +51,14 @@ def test_every_view_of_linking_names_pool_subset_category_k_aggregate_and_number
     assert wanted | {"value", "standard_error", "low", "high", "n_items", "n_clusters"} <= columns
 
 
-def test_the_other_views_of_results_are_those_of_items():
+def test_the_other_views_of_results_are_those_of_items_or_of_several_models():
     assert {one.name for one in VIEWS} - set(ESTIMATES) - set(OF_LINKING) - set(OF_ANSWERS) == {
         "scored_changes",
         "leak_free_items",
         "entity_knowledge",
         "stale_answers",
         "ecbd_cells",
+        "answers_by_years_apart",
     }
 
 

@@ -3,7 +3,7 @@
 from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark
 from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
 from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED
-from tempkb.benchmarks.templama.later import LATER_PROMPTS
+from tempkb.benchmarks.templama.later import LATER_PROMPTS, WHEN_PROMPTS
 from tempkb.benchmarks.templama.reading import PROMPTING, READING
 from tempkb.benchmarks.templama.tables import TABLES, VIEWS
 from tempkb.engine.room import Room
@@ -11,7 +11,7 @@ from tempkb.engine.room import Room
 TEMPLAMA = Benchmark(
     name="templama",
     title="TempLAMA",
-    room=Room("templama", TABLES, (*VIEWS, LATER_PROMPTS)),
+    room=Room("templama", TABLES, (*VIEWS, LATER_PROMPTS, WHEN_PROMPTS)),
     shared=SHARED,
     methods="tempkb.benchmarks.templama.methods",
     meaning="Build a TempLAMA release: which fact held in which year, from A up to but not including B.",

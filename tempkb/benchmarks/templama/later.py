@@ -70,6 +70,30 @@ LATER_PROMPTS = View(
     needs=(TEMPLAMA_PROMPTS.name,),
 )
 
+WHEN = "when"
+WHEN_PROMPTS = View(
+    name="when_prompts",
+    meaning="Prompts that ask for the year in which a subject had an object, as CronQuestions' simple questions about "
+    "time do: a query of the first template with its object, and in the year behind it. They are made of "
+    f"templama_prompts and asked for by their variant alone (tempkb score --variant {WHEN}). item_id is the subject, "
+    "relation and object (Q42_P54_Q7), of the test split; target_id is the year, of which several may be right; "
+    "window_start is the first day of the first.",
+    query=f"""
+    WITH worded AS (
+        SELECT DISTINCT release, concat(fact, '_', target_id) AS item_id, year(window_start)::VARCHAR AS target,
+               min(window_start) OVER (PARTITION BY release, fact, target_id) AS window_start,
+               concat(left_context, target, rtrim(right_context, '.'), ' in the year ') AS left_context,
+               '.' AS right_context, cluster_id, split
+        FROM ({_ANSWERS}) WHERE split = 'test'
+    )
+    SELECT release, window_start, item_id, target AS target_id, '{WHEN}' AS variant, NULL::VARCHAR AS subset,
+           {PROMPT_ID} AS prompt_id, left_context, target, right_context, 'current' AS role,
+           NULL::VARCHAR AS stands_for_id, cluster_id, split
+    FROM worded
+    """,
+    needs=(TEMPLAMA_PROMPTS.name,),
+)
+
 # A model's own last window is the last that it certainly knows to its end.
 _LAST = f"""
     SELECT m.model, w.release, max(w.window_start) AS window_start

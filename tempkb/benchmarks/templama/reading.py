@@ -18,7 +18,14 @@ from tempkb.benchmarks.fact_queries.reading import (
 )
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.reading import PERPLEXITY_METRIC, SCORES, Judging, Part, Reading
-from tempkb.benchmarks.templama.later import FUTURE_ENTROPIES, FUTURE_LIKELIHOODS, LATER_PROMPTS, VARIANTS
+from tempkb.benchmarks.templama.later import (
+    FUTURE_ENTROPIES,
+    FUTURE_LIKELIHOODS,
+    LATER_PROMPTS,
+    VARIANTS,
+    WHEN,
+    WHEN_PROMPTS,
+)
 from tempkb.benchmarks.templama.tables import PROMPT_VARIANTS, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
 from tempkb.core.estimates_sql import ALL, EXP, estimates, pooled
 from tempkb.store.tables import View
@@ -53,7 +60,8 @@ STALE_ANSWERS = View(
     needs=(TEMPLAMA_QUERIES.name,),
 )
 
-PROMPTING = prompting_of(TEMPLAMA_PROMPTS, (*PROMPT_VARIANTS, *VARIANTS), dict.fromkeys(VARIANTS, LATER_PROMPTS))
+_FURTHER = {**dict.fromkeys(VARIANTS, LATER_PROMPTS), WHEN: WHEN_PROMPTS}
+PROMPTING = prompting_of(TEMPLAMA_PROMPTS, (*PROMPT_VARIANTS, *_FURTHER), _FURTHER)
 """How models are asked about TempLAMA's queries."""
 
 _SUMS_OF_ANSWERS = f"""
@@ -111,5 +119,6 @@ READING = Reading(
     facts=facts_of(TEMPLAMA_QUERIES, PROMPTING),
     queries=TEMPLAMA_QUERIES,
     judging=Judging(answers_of(TEMPLAMA_QUERIES), WORDINGS),
+    made={"templama_when": WHEN_PROMPTS},
 )
 """What is read of the scores of TempLAMA's queries."""

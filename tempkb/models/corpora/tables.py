@@ -3,8 +3,11 @@
 Declares the room of corpora.
 """
 
+from tempkb.benchmarks.prompting import Prompting, Way
+from tempkb.core.prompts import PROMPT_ID
 from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules
+from tempkb.store.quoting import literals
 from tempkb.store.tables import Family, Table, View
 from tempkb.store.types import INT32, STRING, struct_of
 
@@ -73,6 +76,61 @@ CORPUS_YEARS = View(
     needs=(DATED_TEXTS.name,),
 )
 
+DATED_TEXT = "dated_text"
+"""What asks about a corpus are called among the benchmarks, with the corpus as their release."""
+_MOST = 2000  # texts of a window
+_VARIANTS = {"text_undated": "the text", "text_dated": "the text after the date of its window"}
+# In the words of `date_in_words`, for windows as long as the corpus has them.
+_DATE = """
+    CASE WHEN bool_and(dayofyear(window_start) = 1) OVER of_corpus THEN strftime(window_start, 'year: %Y ')
+         WHEN bool_and(day(window_start) = 1 AND month(window_start) % 3 = 1) OVER of_corpus
+         THEN strftime(window_start, 'quarter: %Y-Q') || quarter(window_start) || ' '
+         WHEN bool_and(day(window_start) = 1) OVER of_corpus THEN strftime(window_start, 'month: %Y-%m ')
+         ELSE strftime(window_start, 'week: %G-W%V ') END
+"""
+
+TEXT_PROMPTS = View(
+    name="text_prompts",
+    meaning=f"Prompts about the texts of a corpus that are held out for the test, at most {_MOST:,} of a window, by "
+    "hash: a span of each, chosen by hash among those that do not stand at its beginning, is asked for. They are made "
+    "of dated_texts and asked for by their variant alone (tempkb score --variant text_dated). "
+    f"{'; '.join(f'{name}: {meaning}' for name, meaning in _VARIANTS.items())}. release is the corpus, item_id the "
+    "text and its window, subset the kind of the span, and cluster_id the page (the text, if there is none). Texts of "
+    "the home's first window, which may be much older, are left out.",
+    query=f"""
+    WITH able AS (
+        SELECT *, list_filter(spans, lambda one: one.start_char > 0) AS able FROM {DATED_TEXTS.name}
+        WHERE split = '{TEST}' AND NOT is_since_first_window
+    ), chosen AS (
+        SELECT *, {_DATE} AS date, able[1 + (md5_number_lower('span ' || text_id) % len(able))::INTEGER] AS span
+        FROM able WHERE len(able) > 0 WINDOW of_corpus AS (PARTITION BY corpus)
+        QUALIFY row_number() OVER (PARTITION BY corpus, window_start ORDER BY text_id) <= {_MOST}
+    ), worded AS (
+        SELECT *, unnest([{literals(_VARIANTS)}]) AS variant,
+               unnest(['', date]) || text[:span.start_char] AS left_context,
+               text[span.start_char + 1:span.end_char] AS target, text[span.end_char + 1:] AS right_context
+        FROM chosen
+    )
+    SELECT corpus AS release, window_start, concat(text_id, '_', window_start) AS item_id, target AS target_id, variant,
+           {PROMPT_ID} AS prompt_id, left_context, target, right_context, 'current' AS role,
+           NULL::VARCHAR AS stands_for_id, coalesce(page_id::VARCHAR, text_id) AS cluster_id, split,
+           span.kind AS subset
+    FROM worded
+    """,
+    needs=(DATED_TEXTS.name,),
+)
+
+PROMPTING = Prompting(
+    DATED_TEXTS,
+    tuple(_VARIANTS),
+    0,
+    templates={"masked": "answer_l2r", "seq2seq": "span_end", "causal": "span_end"},
+    view="",
+    answered={"masked": Way("beam10", ()), "seq2seq": Way("greedy", ()), "causal": Way("greedy", ())},
+    further=dict.fromkeys(_VARIANTS, TEXT_PROMPTS),
+)
+"""How models are asked about held-out texts, which is done if a variant of them is named."""
+
 
 def partition_of(corpus: str, window: str) -> str:
     """Return the partition of the texts of a corpus in a window (YYYY-MM-DD)."""
@@ -85,4 +143,4 @@ def parts_of(partition: str) -> tuple[str, str]:
     return corpus, window
 
 
-ROOM = Room("corpora", (DATED_TEXTS,), (CORPUS_YEARS,), "tempkb.models.corpora.steps")
+ROOM = Room("corpora", (DATED_TEXTS,), (CORPUS_YEARS, TEXT_PROMPTS), "tempkb.models.corpora.steps")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.core.errors import ModelError
-from tempkb.models.checkpoints import (
+from tempkb.models.files import (
     TOKENIZER_FILES,
     digest_of,
     digest_of_all,

@@ -22,11 +22,10 @@ from tempkb.models.checkpoints import (
     check_vocabulary,
     check_weights,
     context_tokens_of,
-    first_line,
     quiet_transformers,
     read_tokenizer,
-    weight_files,
 )
+from tempkb.models.files import first_line, weight_files
 from tempkb.models.linking.checkpoints import Layout, ModuleFiles, layout_of, read_object, read_whole
 from tempkb.models.linking.inputs import EntityText, Inputs, MentionText, Tower, Whole
 

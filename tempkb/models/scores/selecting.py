@@ -12,6 +12,10 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.benchmarks.register import is_built, release_versions, releases_of, require_whole
 from tempkb.core.errors import SettingsError
+from tempkb.models.corpora.steps import keys_of
+from tempkb.models.corpora.steps import names as corpora
+from tempkb.models.corpora.tables import DATED_TEXT, DATED_TEXTS
+from tempkb.models.corpora.tables import PROMPTING as OF_TEXTS
 from tempkb.models.dating import dating_of
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
@@ -149,11 +153,11 @@ def wanted(
     asked, family, is_dated = _asked(kind, benchmarks, request), row["family"], dating_of(row) is not None
     if request.template:
         kind.require(family, request.template)
-    named = _of_names(kind, store, [benchmark for benchmark, _ in asked], request)
+    named = _of_names(kind, store, [name for name, _ in asked], request)
     by_template: dict[str, list[Source]] = {}
-    for benchmark, prompting in asked:
+    for name, prompting in asked:
         dated = (prompting.dated,) if is_dated and not request.variants else ()
-        for release in named.get(benchmark.name, []):
+        for release in named.get(name, []):
             versions = _versions(store, prompting, release, log)
             for way in kind.ways(prompting, family, request.template, request.variants) if versions else ():
                 if variants := tuple(
@@ -161,14 +165,14 @@ def wanted(
                 ):
                     views = dict.fromkeys(prompting.further[one] for one in variants if one in prompting.further)
                     further = tuple(view.query for view in views)
-                    source = Source(benchmark.name, release, versions, variants, _conditions(way, request), further)
+                    source = Source(name, release, versions, variants, _conditions(way, request), further)
                     by_template.setdefault(way.template, []).append(source)
     return [Wanted(kind, template, tuple(sources), request.limit) for template, sources in by_template.items()]
 
 
-def _asked(kind: Kind, benchmarks: Sequence[Benchmark], request: AskRequest) -> list[tuple[Benchmark, Prompting]]:
-    """The benchmarks that are asked for, with how models are asked about them."""
-    able = {one.name: one for one in benchmarks if one.prompting is not None}
+def _asked(kind: Kind, benchmarks: Sequence[Benchmark], request: AskRequest) -> list[tuple[str, Prompting]]:
+    """The benchmarks that are asked for, with how models are asked about them; unless some are named, texts as well."""
+    able = {one.name: one.prompting for one in benchmarks if one.prompting is not None}
     names = [name.replace("-", "_") for name in request.benchmarks]
     for name in names:
         if name not in able:
@@ -176,8 +180,7 @@ def _asked(kind: Kind, benchmarks: Sequence[Benchmark], request: AskRequest) -> 
             raise SettingsError(
                 f"{kind.request.command}: found the benchmark {name!r}; expected one that has prompts: {known}"
             )
-    chosen = [one for name, one in able.items() if not names or name in names]
-    asked = [(one, one.prompting) for one in chosen if one.prompting is not None]
+    asked = [(name, one) for name, one in able.items() if name in names] or [*able.items(), (DATED_TEXT, OF_TEXTS)]
     known_variants = sorted({variant for _, prompting in asked for variant in prompting.variants})
     for variant in request.variants:
         if variant not in known_variants:
@@ -186,23 +189,28 @@ def _asked(kind: Kind, benchmarks: Sequence[Benchmark], request: AskRequest) -> 
     return asked
 
 
-def _of_names(kind: Kind, store: Store, benchmarks: Sequence[Benchmark], request: AskRequest) -> dict[str, list[str]]:
-    """Names of the releases that are asked for, by benchmark."""
-    known = {one.name: releases_of(store.home, one.name) for one in benchmarks}
+def _of_names(kind: Kind, store: Store, benchmarks: Sequence[str], request: AskRequest) -> dict[str, list[str]]:
+    """Names of the releases, or corpora, that are asked for, by benchmark."""
+    known = {name: releases_of(store.home, name) for name in benchmarks}
+    if DATED_TEXT in known:
+        known[DATED_TEXT] = corpora(store.lake) if {*request.variants} & {*OF_TEXTS.variants} else []
     for name in request.releases:
         if not any(name in names for names in known.values()):
             there = ", ".join(name for names in known.values() for name in names) or "none"
             raise SettingsError(
                 f"{kind.request.command}: found the release {name!r}; expected a release that has prompts: {there}"
             )
-        require_whole(store, name)
+        if name not in known.get(DATED_TEXT, ()):
+            require_whole(store, name)
     if not request.releases:
         return known
     return {benchmark: [name for name in names if name in request.releases] for benchmark, names in known.items()}
 
 
 def _versions(store: Store, prompting: Prompting, release: str, log: Log) -> tuple[Version, ...]:
-    """The prompts of a release; nothing if it has none."""
+    """The prompts of a release, or the texts of a corpus; nothing if it has none."""
+    if prompting.table is DATED_TEXTS:
+        return tuple(store.lake.versions(DATED_TEXTS.name, keys_of(store.lake, release)))
     finish = f"tempkb release finish {release}"
     if not is_built(store.home, release):
         log(f"release {release}: is not finished, so its prompts are left out; finish it: {finish}")

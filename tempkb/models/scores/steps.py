@@ -11,6 +11,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.steps import Source, Standing
 from tempkb.engine.tasks import Task, said_in
+from tempkb.models.corpora.tables import DATED_TEXTS
 from tempkb.models.dating import dating_of
 from tempkb.models.known import known_models
 from tempkb.models.scores.kinds import SCORES, Kind
@@ -30,7 +31,11 @@ HOW = (
     "A run asks what has no answer yet of the prompts of all releases, or of those that its configuration names. A run "
     "that was killed is continued by the next one."
 )
-SOURCES = (Source(MODELS), *(Source(one.prompting.table) for one in BENCHMARKS if one.prompting is not None))
+SOURCES = (
+    Source(MODELS),
+    *(Source(one.prompting.table) for one in BENCHMARKS if one.prompting is not None),
+    Source(DATED_TEXTS),
+)
 STEPS = (Standing((PROMPT_SCORES,), SOURCES),)
 
 

@@ -34,9 +34,9 @@ from tempkb.models.checkpoints import (
     quiet_transformers,
     read_config,
     read_tokenizer,
-    weight_files,
 )
 from tempkb.models.families import TRAITS
+from tempkb.models.files import weight_files
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Row, tokenize
 from tempkb.models.training.learning import Watch, arguments, begin, course_of, main, n_processes, run

@@ -17,13 +17,14 @@ import msgspec
 from tempkb.benchmarks.card import plot_means
 from tempkb.core.errors import ModelError
 from tempkb.core.files import remove_tree
-from tempkb.core.model_words import ModelRequest
+from tempkb.core.model_words import Family, ModelRequest
 from tempkb.core.wording import counted, sized
 from tempkb.engine.steps import Log
 from tempkb.engine.tasks import Done, Order, Picture
 from tempkb.models.adding import add_model
 from tempkb.models.adding import models as add_models
 from tempkb.models.dating import LINE, Dating, expert_file
+from tempkb.models.files import find_folder
 from tempkb.models.known import known_model, training_of
 from tempkb.models.tables import MODELS
 from tempkb.models.training.lessons import Course, DatedLesson, canonical, sha256_of
@@ -48,14 +49,12 @@ class Training:
     """
 
     def __init__(self, store: Store, request: TrainRequest) -> None:
-        from tempkb.models.checkpoints import find_folder, read_config
-
         self.request, self.recipe, self._store = request, request.recipe(), store
         self._what = f"model {request.name!r}"
         require_extra(f"{self._what}: training", ("datasets", "accelerate"))
-        # What is only planned fetches no weights.
-        folder, _ = find_folder(request.base, None, may_fetch=True, wanted=("config.json",))
-        self.config, self.family = read_config(request.base, folder)
+        # Transformers takes seconds to import, which a model that is there does without.
+        held = known_model(store.lake, request.name) or {}
+        self.family: Family = held.get("family") or self.config[1]
         if self.family == "masked":
             raise ModelError(
                 f"{self._what}: its base {request.base} is a masked model; expected a causal one, or one with an "
@@ -63,6 +62,15 @@ class Training:
             )
         self.mixing = Mixing(store, request, has_spans=self.family == "seq2seq")
         self.place = store.home.checkpoints / request.name
+
+    @cached_property
+    def config(self) -> tuple[Any, Family]:
+        """The config of the base, and its family."""
+        from tempkb.models.checkpoints import read_config
+
+        # What is only planned fetches no weights.
+        folder, _ = find_folder(self.request.base, None, may_fetch=True, wanted=("config.json",))
+        return read_config(self.request.base, folder)
 
     @cached_property
     def _base(self) -> tuple[str, str]:
@@ -201,7 +209,7 @@ def _n_parameters(training: Training) -> int:
     from tempkb.models.families import TRAITS
 
     with quiet_transformers(), torch.device("meta"):  # where weights take no memory
-        module = getattr(transformers, TRAITS[training.family].loader).from_config(training.config)
+        module = getattr(transformers, TRAITS[training.family].loader).from_config(training.config[0])
     return sum(weights.numel() for weights in module.parameters())
 
 
@@ -216,9 +224,10 @@ def models(order: Order) -> Done:
         return add_models(order)
     training, done = Training(order.store, train_request(order.keys[0], order.said)), Done()
     done.add(*training.trained(order.log))
-    courses = courses_of(training.place)
-    drawn = {f"{what} of {label}": one for label, own in courses.items() for what, one in curves(own).items()}
-    done.shows = lambda: {MODELS.name: {what: Picture(one) for what, one in drawn.items()}}
+    drawn = courses_of(training.place).items()
+    done.shows = lambda: {
+        MODELS.name: {f"{what} of {label}": Picture(one) for label, own in drawn for what, one in curves(own).items()}
+    }
     return done
 
 

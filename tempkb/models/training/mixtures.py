@@ -64,7 +64,8 @@ _ROWS = f"""
         ) <= CASE source WHEN '{TEXT}' THEN $most_texts ELSE $most_queries END
     )
     SELECT $model AS model, window_start, source, CASE source WHEN '{TEXT}' THEN $corpus ELSE $release END AS name,
-           text_id, item_id, text, spans
+           text_id, item_id, text, spans, $regime AS regime, $period AS period, $base AS base,
+           $steps::INTEGER AS steps
     FROM there SEMI JOIN drawn USING (source, window_start, text_id) ORDER BY window_start, source, text_id
 """
 
@@ -103,6 +104,7 @@ class Mixing:
         self._queries = self._versions_of_queries() if request.release else []
         self._chosen = {"first": f"{first}", "end": f"{end}", "period": f"{period}", "oldest": self._recipe.oldest}
         self._chosen["has_spans"] = has_spans
+        self._told = {"regime": request.regime, "base": Path(request.base).name, "steps": self._recipe.steps}
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -132,14 +134,20 @@ class Mixing:
         """Return the mixture, which is written unless it is there; see `counted`."""
         request, held = self.request, self._store.lake.current(MIXTURES.name, self.request.name)
         is_split = request.how.has_experts
-        made_with = self._chosen | {"seed": f"{request.seed}", "has_experts": is_split, **self.n_examples}
-        if held is not None and held.inputs == self.inputs and {**held.settings, **made_with} == held.settings:
+        made_with = self._chosen | self._told | {"seed": f"{request.seed}", "has_experts": is_split, **self.n_examples}
+        if (
+            held is not None
+            and held.is_of_present_code(MIXTURES)
+            and held.inputs == self.inputs
+            and {**held.settings, **made_with} == held.settings
+        ):
             return held
         with self.seeing(folder) as connection:
             counts = self.counted(connection)
             left_out = [Exclusion(why, n, "") for why, n in counts.left_out.items()]
             params = {
                 **self._chosen,
+                **self._told,
                 "model": request.name,
                 "corpus": request.corpus,
                 "release": request.release,

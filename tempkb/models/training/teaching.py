@@ -117,7 +117,7 @@ def base_of(name: str, *, has_weights: bool = True) -> tuple[str, str]:
     """
     if not name:
         return "", ""
-    from tempkb.models.checkpoints import TOKENIZER_FILES, digest_of_all, find_folder, weight_files
+    from tempkb.models.files import TOKENIZER_FILES, digest_of_all, find_folder, weight_files
 
     folder, _ = find_folder(name, None, may_fetch=True)
     weights, _ = weight_files(name, folder) if has_weights else ([], "")

@@ -186,3 +186,19 @@ def test_entropies_are_over_the_renormalised_set():
 
 def test_a_set_of_which_most_has_no_score_has_no_entropy():
     assert not entropies(year=2024)
+
+
+def test_the_year_of_an_object_is_asked_for_and_all_its_years_are_right():
+    world = Later()
+    world.plays("Ann", "Reed", IN_2020, IN_2021)
+    world.plays("Ann", "Moss", IN_2021)
+    world.plays("Dan", "Reed", IN_2021, split="train")
+    world.plays("Dan", "Reed", IN_2021, template="_2")
+    rows = world.read("when_prompts")
+    assert {(row["item_id"], row["left_context"], row["target"], row["right_context"]) for row in rows} == {
+        ("Ann_P54_Reed", "Ann plays for Reed in the year ", "2020", "."),
+        ("Ann_P54_Reed", "Ann plays for Reed in the year ", "2021", "."),
+        ("Ann_P54_Moss", "Ann plays for Moss in the year ", "2021", "."),
+    }
+    assert {row["cluster_id"] for row in rows} == {"Ann"}
+    assert all(row["prompt_id"] == Prompt(row["left_context"], row["target"], ".").prompt_id for row in rows)

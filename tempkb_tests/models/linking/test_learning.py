@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tempkb.core.errors import ModelError
-from tempkb.models.checkpoints import digest_of
+from tempkb.models.files import digest_of
 from tempkb.models.linking.inputs import DESCRIPTION_START, MARKERS
 from tempkb.models.linking.training.beginning import write_beginning
 from tempkb.models.linking.training.recipe import PRESETS

@@ -55,8 +55,12 @@ def test_texts_are_those_of_the_training_with_spans_as_many_of_each_period(store
     )
     left_out = {row["reason"].partition(":")[0]: row["n"] for row in version.side_rows("exclusions")}
     assert left_out == {"held_out": 3, "no_spans": 3, "not_drawn": 60}
-    # It is there, and is not written again.
-    assert mixing(store, settings="steps=5,batch_size=6").made(tmp_path) == version
+    told = {(row["regime"], row["period"], row["base"], row["steps"]) for row in found}
+    assert told == {("uniform", "year", "none", 5)}
+    # It is there, and is not written again; of the base it is the folder's name that counts.
+    assert mixing(store, settings="steps=5,batch_size=6", base="far/none").made(tmp_path) == version
+    other = mixing(store, regime="temporal", settings="steps=5,batch_size=6").made(tmp_path)
+    assert {row["regime"] for row in rows_of(store, other)} == {"temporal"}
 
 
 def test_a_causal_model_reads_texts_without_spans_as_well(store, tmp_path):

@@ -12,11 +12,10 @@ from tempkb.core.errors import ModelError
 from tempkb.models.checkpoints import (
     UNFIT,
     check_vocabulary,
-    first_line,
     quiet_transformers,
     read_tokenizer,
-    weight_files,
 )
+from tempkb.models.files import first_line, weight_files
 from tempkb.models.linking.inputs import MARKERS
 from tempkb.models.linking.training.lessons import Lesson
 from tempkb.models.linking.training.recipe import Recipe
