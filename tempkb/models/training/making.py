@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tempkb.engine.tasks import Done, Order, Picture
 from tempkb.models.adding import add_model
 from tempkb.models.adding import models as add_models
 from tempkb.models.dating import LINE, Dating, expert_file
-from tempkb.models.known import known_model, training_of
+from tempkb.models.known import known_model, training_of, until_in_words
 from tempkb.models.tables import MODELS
 from tempkb.models.training.lessons import Course, DatedLesson, canonical, sha256_of
 from tempkb.models.training.mixtures import Mixing
@@ -53,8 +54,9 @@ class Training:
         self.request, self.recipe, self._store = request, request.recipe(), store
         self._what = f"model {request.name!r}"
         require_extra(f"{self._what}: training", ("datasets", "accelerate"))
+        self._held = known_model(store.lake, request.base) or {}
         # What is only planned fetches no weights.
-        folder, _ = find_folder(request.base, None, may_fetch=True, wanted=("config.json",))
+        folder, _ = find_folder(*self._place_of_base, may_fetch=True, wanted=("config.json",))
         self.config, self.family = read_config(request.base, folder)
         if self.family == "masked":
             raise ModelError(
@@ -67,7 +69,19 @@ class Training:
     @cached_property
     def _base(self) -> tuple[str, str]:
         """The folder of the base, and the digest of its files."""
-        return base_of(self.request.base, has_weights=not self.recipe.random_weights)
+        return base_of(*self._place_of_base, has_weights=not self.recipe.random_weights)
+
+    @property
+    def _place_of_base(self) -> tuple[str, str | None]:
+        """The checkpoint of the base, and its revision on the hub."""
+        return self._held.get("checkpoint") or self.request.base, self._held.get("hub_revision")
+
+    @property
+    def until(self) -> tuple[date, date]:
+        """Until when it knows, certainly and possibly: as its texts, and as what the home knows of its base."""
+        read, held = self.mixing.until, {} if self.recipe.random_weights else self._held
+        certainly, possibly = (held.get(f"knows_{how}_until") or read for how in ("certainly", "possibly"))
+        return max(certainly, read), max(possibly, read)
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -107,8 +121,8 @@ class Training:
                 log(f"Model {name} is trained already, in the same way.")
             else:
                 self._train(drafts.folder, key, mixture, log)
-            until, place = self.mixing.until, str(self.place.resolve())
-            model = add_model(self._store, ModelRequest(name, place, None, self.family, (until, until)), log)
+            place = str(self.place.resolve())
+            model = add_model(self._store, ModelRequest(name, place, None, self.family, self.until), log)
             drafts.is_finished = True
         return mixture, model
 
@@ -183,7 +197,7 @@ def plan(store: Store, request: TrainRequest) -> list[str]:
     }
     return [
         f"{request.name}: {of_each}{recipe.steps:,} steps of {counted(recipe.batch_size, 'example')} "
-        f"({', '.join(examples)}); it would know until {mixing.until}",
+        f"({', '.join(examples)}); it would know until {until_in_words(*training.until)}",
         *(f"{_NOUNS[source][1]} that it may read: {found}" for source, found in there.items() if found),
         *(f"not read: {n_of:,}, {why}" for why, n_of in counts.left_out.items()),
         f"disk: {sized(n_models * whole)} for the checkpoint; while it trains {sized(n_models * (whole + 2 * kept))} "

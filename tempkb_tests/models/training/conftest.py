@@ -34,7 +34,7 @@ def dated(year: int, text: str, spans=(), split="train", corpus="home", **other)
         "text_id": hashlib.sha256(text.encode()).hexdigest()[:32],
         "text": text,
         "is_since_first_window": False,
-        "spans": [{"start_char": start, "end_char": end, "kind": "link"} for start, end in sorted(places)],
+        "spans": [{"start_char": start, "end_char": end, "kind": "entity"} for start, end in sorted(places)],
         "years": [],
         "split": split,
     }
