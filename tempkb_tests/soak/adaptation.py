@@ -14,6 +14,7 @@ come near the model that is trained anew, and lose nothing of the old years.
 
 import argparse
 import json
+import math
 import os
 import statistics
 import sys
@@ -35,12 +36,15 @@ from tempkb.models.training.making import Training
 from tempkb.models.training.requests import train_request
 from tempkb.models.training.teaching import school
 from tempkb.platform.api import open_store
+from tempkb.results.papers.items import find, rows_of
 from tempkb_tests.conftest import run_tempkb
 
 SHARES, STEPS, WHOLE_STEPS = (0.1, 0.5, 0.9), (50, 150, 300), 1_000
 OLD, ALL = "2021-01-01..2023-01-01", "2021-01-01..2024-01-01"
 _RELEASE, _VOCABULARY, _SENTENCES = "years", 2_000, 4
 _RECIPE = {"learning_rate": 0.002}
+Values = Mapping[tuple[str, str, str, int, str], float]
+"""Values of a world by aggregate, regime, alpha, steps and years."""
 
 
 def main() -> None:
@@ -76,6 +80,40 @@ def fill(home: Path, world: int, pages: int) -> None:
         run_tempkb(home, "generate", *names, "--release", _RELEASE, "--variant", variant)
         run_tempkb(home, "score", *names, "--release", _RELEASE, "--variant", variant)
     run_tempkb(home, "results")
+
+
+def values_of(home: Path) -> Values:
+    """Return the values of the item figure-5 of a home."""
+    with mock.patch.dict(os.environ, {"TEMPKB_HOME": str(home)}):
+        rows = rows_of(open_store(), find("templama", "figure-5"), [_RELEASE])
+    return {
+        tuple(row[name] for name in ("aggregate", "regime", "alpha", "steps", "years")): row["value"] for row in rows
+    }
+
+
+def table(worlds: Sequence[Values]) -> Iterator[str]:
+    """Yield lines of Markdown: means over worlds with their intervals, beside the model that is trained anew."""
+    yield f"| % | regime | alpha | steps |{''.join(f' {years} | {years} - anew |' for years in ('old', 'new'))}"
+    yield f"|{'---|' * 8}"
+    for aggregate, regime, alpha, steps in dict.fromkeys(key[:-1] for key in worlds[0]):
+        cells = []
+        for years in ("old", "new"):
+            own = [one[aggregate, regime, alpha, steps, years] for one in worlds]
+            anew = [one[aggregate, regime, "anew", WHOLE_STEPS, years] for one in worlds]
+            cells += [
+                interval(own),
+                interval([a - b for a, b in zip(own, anew, strict=True)]) if alpha != "anew" else "",
+            ]
+        yield f"| {aggregate} | {regime} | {alpha} | {steps} | {' | '.join(cells)} |"
+
+
+def interval(values: Sequence[float]) -> str:
+    """Return a mean with its 95 % interval, in percent."""
+    mean, n = 100 * statistics.fmean(values), len(values)
+    if n == 1:
+        return f"{mean:.1f}"
+    half = 100 * float(t.ppf(0.975, n - 1)) * statistics.stdev(values) / math.sqrt(n)
+    return f"{mean:.1f} [{mean - half:.1f}, {mean + half:.1f}]"
 
 
 def news_of(world: int, pages: int) -> Iterator[dict[str, object]]:
