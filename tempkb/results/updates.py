@@ -1,16 +1,21 @@
 """The view of models that were brought up to date, beside those that were trained anew: TempLAMA's Figure 5."""
 
-from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS
 from tempkb.core.estimates_sql import FRACTION, SHARE, estimates
 from tempkb.models.scores.tables import PROMPT_SCORES
+from tempkb.models.training.steps import OF_FACTS
 from tempkb.models.training.tables import MODEL_TRAININGS
 from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.store.tables import View
 
+_PROMPTS = " UNION ALL ".join(
+    f"SELECT '{name}' AS benchmark, release, window_start, item_id, variant, role, prompt_id, cluster_id AS cluster "
+    f"FROM {table.name} WHERE split = 'test'"
+    for name, table in OF_FACTS.items()
+)
 _OF = "benchmark, release, regime, base, model, alpha, newest_share, steps, years, way, metric, aggregate"
 # Each year has the same weight, as in TempLAMA's means.
 _SUMS = f"""
-    WITH updates AS (
+    WITH prompts AS ({_PROMPTS}), updates AS (
         SELECT DISTINCT b.regime, b.corpus, b.model AS base, b.first_period, b.until AS since, u.until
         FROM {MODEL_TRAININGS.name} AS b JOIN {MODEL_TRAININGS.name} AS u ON u.base = b.model AND u.regime = b.regime
         WHERE u.until > b.until
@@ -28,14 +33,13 @@ _SUMS = f"""
                'mean of items, by year' AS metric, 'f1' AS aggregate, '{FRACTION}' AS form, f1 AS value
         FROM {JUDGED_ANSWERS.name} WHERE split = 'test' AND f1 IS NOT NULL
         UNION ALL BY NAME
-        SELECT 'templama' AS benchmark, release, model, scorer AS way, variant AS wording, window_start,
-               r.cluster_id AS cluster, 'share of pairs, by year' AS metric, 'prefers_right' AS aggregate,
-               '{SHARE}' AS form, (s.log_prob_nats > w.log_prob_nats)::INTEGER AS value
-        FROM {TEMPLAMA_PROMPTS.name} AS r JOIN {TEMPLAMA_PROMPTS.name} AS p
-        USING (release, window_start, item_id, variant)
+        SELECT benchmark, release, model, scorer AS way, variant AS wording, window_start, r.cluster,
+               'share of pairs, by year' AS metric, 'prefers_right' AS aggregate, '{SHARE}' AS form,
+               (s.log_prob_nats > w.log_prob_nats)::INTEGER AS value
+        FROM prompts AS r JOIN prompts AS p USING (benchmark, release, window_start, item_id, variant)
         JOIN {PROMPT_SCORES.name} AS s ON s.prompt_id = r.prompt_id
         JOIN {PROMPT_SCORES.name} AS w USING (model, scorer)
-        WHERE r.role = 'current' AND p.role = 'previous' AND w.prompt_id = p.prompt_id AND r.split = 'test'
+        WHERE r.role = 'current' AND p.role = 'previous' AND w.prompt_id = p.prompt_id
             AND s.status = 'scored' AND w.status = 'scored'
     ), placed AS (
         SELECT {_OF}, form, year(window_start) AS year, cluster, value
@@ -62,5 +66,5 @@ UPDATED_MODELS = View(
     "are asked by date, others without.",
     query=estimates(_SUMS, _OF.split(", ")),
     needs=(MODEL_TRAININGS.name,),
-    optional=(JUDGED_ANSWERS.name, TEMPLAMA_PROMPTS.name, PROMPT_SCORES.name),
+    optional=(JUDGED_ANSWERS.name, PROMPT_SCORES.name, *(one.name for one in OF_FACTS.values())),
 )

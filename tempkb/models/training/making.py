@@ -54,7 +54,7 @@ class Training:
         self.request, self.recipe, self._store = request, request.recipe(), store
         self._what = f"model {request.name!r}"
         require_extra(f"{self._what}: training", ("datasets", "accelerate"))
-        self._held = known_model(store.lake, request.base) or {}
+        self._base_row = known_model(store.lake, request.base) or {}
         # What is only planned fetches no weights.
         folder, _ = find_folder(*self._place_of_base, may_fetch=True, wanted=("config.json",))
         self.config, self.family = read_config(request.base, folder)
@@ -74,12 +74,12 @@ class Training:
     @property
     def _place_of_base(self) -> tuple[str, str | None]:
         """The checkpoint of the base, and its revision on the hub."""
-        return self._held.get("checkpoint") or self.request.base, self._held.get("hub_revision")
+        return self._base_row.get("checkpoint") or self.request.base, self._base_row.get("hub_revision")
 
     @property
     def until(self) -> tuple[date, date]:
         """Until when it knows, certainly and possibly: as its texts, and as what the home knows of its base."""
-        read, held = self.mixing.until, {} if self.recipe.random_weights else self._held
+        read, held = self.mixing.until, {} if self.recipe.random_weights else self._base_row
         certainly, possibly = (held.get(f"knows_{how}_until") or read for how in ("certainly", "possibly"))
         return max(certainly, read), max(possibly, read)
 
@@ -195,9 +195,13 @@ def plan(store: Store, request: TrainRequest) -> list[str]:
         source: ", ".join(f"{period.label} {n_of:,}" for period, n_of in rows.items() if n_of)
         for source, rows in counts.rows.items()
     }
+    newest = ""
+    if recipe.newest_share is not None:
+        n_newest = recipe.shared_out(mixing.n_examples[TEXT])[1]
+        newest = f"; {counted(n_newest, 'text')} of {mixing.periods[-1].label}"
     return [
         f"{request.name}: {of_each}{recipe.steps:,} steps of {counted(recipe.batch_size, 'example')} "
-        f"({', '.join(examples)}); it would know until {until_in_words(*training.until)}",
+        f"({', '.join(examples)}{newest}); it would know until {until_in_words(*training.until)}",
         *(f"{_NOUNS[source][1]} that it may read: {found}" for source, found in there.items() if found),
         *(f"not read: {n_of:,}, {why}" for why, n_of in counts.left_out.items()),
         f"disk: {sized(n_models * whole)} for the checkpoint; while it trains {sized(n_models * (whole + 2 * kept))} "

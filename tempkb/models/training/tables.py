@@ -55,12 +55,15 @@ MIXTURES = Table(
 _PERIOD = "CAST(date_trunc(period, window_start) AS DATE)"
 MODEL_TRAININGS = View(
     name="model_trainings",
-    meaning="How the language models that were trained here were trained: regime, base, corpus (null: queries alone), "
-    "release (null: no queries), the first period and the last one of what they have read, the day after that, steps "
-    "of the optimiser, the share of the last period (null: as much as the others), and numbers of periods, texts and "
-    "queries. n_parameters is that of one expert.",
+    meaning="How the language models that were trained here were trained: regime, base (the name of its model, if the "
+    "home has one), corpus (null: queries alone), release (null: no queries), the first period and the day after the "
+    "last one of what they have read, steps of the optimiser, newest_share (share of the last period; null: as much "
+    "as the others), and numbers of periods, texts and queries. n_parameters is that of one expert.",
     query=f"""
-    SELECT r.* EXCLUDE (last_period), {end_of_window("last_period", "period")} AS until,
+    SELECT r.* EXCLUDE (last_period)
+           REPLACE (coalesce(
+               (SELECT min(model) FROM {MODELS.name} WHERE parse_filename(checkpoint) = base), base) AS base),
+           {end_of_window("last_period", "period")} AS until,
            m.n_parameters // CASE regime WHEN 'yearly' THEN n_periods ELSE 1 END AS n_parameters
     FROM (
         SELECT model, regime, base, period, steps, newest_share, any_value(name) FILTER (source = '{TEXT}') AS corpus,

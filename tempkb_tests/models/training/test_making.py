@@ -251,6 +251,8 @@ def test_a_plan_says_what_is_read_and_what_it_takes(store, saved, name_of_releas
     assert plan(store, asked(saved, "yearly"))[0].startswith(
         "tiny: 3 experts, each of 4 steps of 8 examples (32 texts)"
     )
+    half = plan(store, asked(saved, settings=f"{LITTLE},newest_share=0.4"))
+    assert half[0] == "tiny: 4 steps of 8 examples (32 texts; 13 texts of 2020); it would know until 2021-01-01"
     assert store.lake.partitions("mixtures") == []
 
 
