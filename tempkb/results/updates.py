@@ -1,21 +1,15 @@
 """The view of models that were brought up to date, beside those that were trained anew: TempLAMA's Figure 5."""
 
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.core.estimates_sql import FRACTION, SHARE, estimates
-from tempkb.models.scores.tables import PROMPT_SCORES
-from tempkb.models.training.steps import OF_FACTS
 from tempkb.models.training.tables import MODEL_TRAININGS
 from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.store.tables import View
 
-_PROMPTS = " UNION ALL ".join(
-    f"SELECT '{name}' AS benchmark, release, window_start, item_id, variant, role, prompt_id, cluster_id AS cluster "
-    f"FROM {table.name} WHERE split = 'test'"
-    for name, table in OF_FACTS.items()
-)
 _OF = "benchmark, release, regime, base, model, alpha, newest_share, steps, years, way, metric, aggregate"
 # Each year has the same weight, as in TempLAMA's means.
 _SUMS = f"""
-    WITH prompts AS ({_PROMPTS}), updates AS (
+    WITH updates AS (
         SELECT DISTINCT b.regime, b.corpus, b.model AS base, b.first_period, b.until AS since, u.until
         FROM {MODEL_TRAININGS.name} AS b JOIN {MODEL_TRAININGS.name} AS u ON u.base = b.model AND u.regime = b.regime
         WHERE u.until > b.until
@@ -33,14 +27,13 @@ _SUMS = f"""
                'mean of items, by year' AS metric, 'f1' AS aggregate, '{FRACTION}' AS form, f1 AS value
         FROM {JUDGED_ANSWERS.name} WHERE split = 'test' AND f1 IS NOT NULL
         UNION ALL BY NAME
-        SELECT benchmark, release, model, scorer AS way, variant AS wording, window_start, r.cluster,
+        SELECT benchmark, release, model, scorer AS way, variant AS wording, r.window_start, r.cluster_id AS cluster,
                'share of pairs, by year' AS metric, 'prefers_right' AS aggregate, '{SHARE}' AS form,
-               (s.log_prob_nats > w.log_prob_nats)::INTEGER AS value
-        FROM prompts AS r JOIN prompts AS p USING (benchmark, release, window_start, item_id, variant)
-        JOIN {PROMPT_SCORES.name} AS s ON s.prompt_id = r.prompt_id
-        JOIN {PROMPT_SCORES.name} AS w USING (model, scorer)
-        WHERE r.role = 'current' AND p.role = 'previous' AND w.prompt_id = p.prompt_id
-            AND s.status = 'scored' AND w.status = 'scored'
+               (r.log_prob_nats > p.log_prob_nats)::INTEGER AS value
+        FROM fact_scores AS r JOIN fact_scores AS p USING (release, item_id, variant, model, scorer)
+        JOIN {FACT_RELEASES.name} USING (release)
+        WHERE r.role = 'current' AND p.role = 'previous' AND r.split = 'test'
+            AND r.status = 'scored' AND p.status = 'scored'
     ), placed AS (
         SELECT {_OF}, form, year(window_start) AS year, cluster, value
         FROM (
@@ -66,5 +59,5 @@ UPDATED_MODELS = View(
     "are asked by date, others without.",
     query=estimates(_SUMS, _OF.split(", ")),
     needs=(MODEL_TRAININGS.name,),
-    optional=(JUDGED_ANSWERS.name, PROMPT_SCORES.name, *(one.name for one in OF_FACTS.values())),
+    optional=(JUDGED_ANSWERS.name, "fact_scores", FACT_RELEASES.name),
 )

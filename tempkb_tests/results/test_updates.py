@@ -75,6 +75,7 @@ def test_old_years_are_those_of_the_base_and_each_year_weighs_the_same(world):
 
 def test_a_right_object_is_compared_with_one_of_the_year_before_by_date(world):
     """In 2022 the update prefers two of three, its base none; undated scores do not count for them."""
+    world.add("fact_releases", release="r", benchmark="templama")
     scores = {"base": (-9, -9, -9), "updated": (-1, -2, -9)}
     for number in range(3):
         for variant, role in (("dated", "current"), ("dated", "previous"), ("undated", "current")):

@@ -59,7 +59,10 @@ def main() -> None:
         homes = [(asked.folder or Path(temporary)).resolve() / f"world-{world}" for world in asked.worlds]
         for home, world in zip(homes, asked.worlds, strict=True):
             fill(home, world, asked.pages)
-        sys.stdout.write("\n".join(table([values_of(home) for home in homes])) + "\n")
+        worlds = [values_of(home) for home in homes]
+        for aggregate in ("f1", "prefers_right"):
+            lines = (aggregate, *table(worlds, aggregate), "", *kept(worlds, aggregate), "")
+            sys.stdout.write("\n".join(lines) + "\n")
 
 
 def fill(home: Path, world: int, pages: int) -> None:
@@ -92,25 +95,40 @@ def values_of(home: Path) -> Values:
     }
 
 
-def table(worlds: Sequence[Values]) -> Iterator[str]:
-    """Yield lines of Markdown: means over worlds with their intervals, beside the model that is trained anew."""
-    yield f"| % | regime | alpha | steps |{''.join(f' {years} | {years} - anew |' for years in ('old', 'new'))}"
-    yield f"|{'---|' * 8}"
-    for aggregate, regime, alpha, steps in dict.fromkeys(key[:-1] for key in worlds[0]):
-        cells = []
-        for years in ("old", "new"):
-            own = [one[aggregate, regime, alpha, steps, years] for one in worlds]
-            anew = [one[aggregate, regime, "anew", WHOLE_STEPS, years] for one in worlds]
-            cells += [
-                interval(own),
-                interval([a - b for a, b in zip(own, anew, strict=True)]) if alpha != "anew" else "",
-            ]
-        yield f"| {aggregate} | {regime} | {alpha} | {steps} | {' | '.join(cells)} |"
+def table(worlds: Sequence[Values], aggregate: str) -> Iterator[str]:
+    """Yield lines of Markdown: means over worlds with their intervals, and differences to the other models."""
+
+    def compared(key: tuple[str, ...], years: str, alpha: str) -> str:
+        if alpha == key[2]:
+            return ""
+        other = (*key[:2], alpha, WHOLE_STEPS, years)
+        return interval([one[*key, years] - one[other] for one in worlds])
+
+    heads = ("regime", "alpha", "steps", "old", "old - before", "old - anew", "new", "new - anew")
+    yield f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}"
+    for key in dict.fromkeys(key[:-1] for key in worlds[0] if key[0] == aggregate):
+        old, new = (interval([one[*key, years] for one in worlds]) for years in ("old", "new"))
+        differences = [compared(key, "old", "before"), compared(key, "old", "anew")]
+        yield f"| {' | '.join([*map(str, key[1:]), old, *differences, new, compared(key, 'new', 'anew')])} |"
+
+
+def kept(worlds: Sequence[Values], aggregate: str) -> Iterator[str]:
+    """Yield lines of Markdown: how much more of the old years temporal models keep than uniform ones."""
+    heads = ("alpha", "steps", "old - before: temporal - uniform", "new: temporal - uniform")
+    yield f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}"
+
+    def apart(years: str, *key: object) -> list[float]:
+        return [one[aggregate, "temporal", *key, years] - one[aggregate, "uniform", *key, years] for one in worlds]
+
+    for share, steps in UPDATES:
+        update, before = apart("old", f"{share}", steps), apart("old", "before", WHOLE_STEPS)
+        lost = [now - then for now, then in zip(update, before, strict=True)]
+        yield f"| {share} | {steps} | {interval(lost)} | {interval(apart('new', f'{share}', steps))} |"
 
 
 def interval(values: Sequence[float]) -> str:
     """Return a mean with its 95 % interval, in percent."""
-    mean, n = 100 * statistics.fmean(values), len(values)
+    mean, n = round(100 * statistics.fmean(values), 1) + 0.0, len(values)
     if n == 1:
         return f"{mean:.1f}"
     half = 100 * float(t.ppf(0.975, n - 1)) * statistics.stdev(values) / math.sqrt(n)
