@@ -102,7 +102,7 @@ def table(worlds: Sequence[Values], aggregate: str) -> Iterator[str]:
         if alpha == key[2]:
             return ""
         other = (*key[:2], alpha, WHOLE_STEPS, years)
-        return interval([one[*key, years] - one[other] for one in worlds])
+        return interval([one[*key, years] - one[other] for one in worlds], least=-100)
 
     heads = ("regime", "alpha", "steps", "old", "old - before", "old - anew", "new", "new - anew")
     yield f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}"
@@ -123,16 +123,16 @@ def kept(worlds: Sequence[Values], aggregate: str) -> Iterator[str]:
     for share, steps in UPDATES:
         update, before = apart("old", f"{share}", steps), apart("old", "before", WHOLE_STEPS)
         lost = [now - then for now, then in zip(update, before, strict=True)]
-        yield f"| {share} | {steps} | {interval(lost)} | {interval(apart('new', f'{share}', steps))} |"
+        yield f"| {share} | {steps} | {interval(lost, -100)} | {interval(apart('new', f'{share}', steps), -100)} |"
 
 
-def interval(values: Sequence[float]) -> str:
-    """Return a mean with its 95 % interval, in percent."""
+def interval(values: Sequence[float], least: float = 0) -> str:
+    """Return a mean with its 95 % interval, in percent, as far as it is possible."""
     mean, n = round(100 * statistics.fmean(values), 1) + 0.0, len(values)
     if n == 1:
         return f"{mean:.1f}"
     half = 100 * float(t.ppf(0.975, n - 1)) * statistics.stdev(values) / math.sqrt(n)
-    return f"{mean:.1f} [{mean - half:.1f}, {mean + half:.1f}]"
+    return f"{mean:.1f} [{max(least, mean - half):.1f}, {min(100.0, mean + half):.1f}]"
 
 
 def news_of(world: int, pages: int) -> Iterator[dict[str, object]]:

@@ -22,7 +22,7 @@ def world(temporal, uniform):
 
 def test_an_interval_is_that_of_students_t_over_worlds():
     """Of .8 and .9 the standard error is .05, and the quantile with one degree of freedom 12.706."""
-    assert interval([0.8, 0.9]) == "85.0 [21.5, 148.5]"
+    assert interval([0.8, 0.9]) == "85.0 [21.5, 100.0]"
     assert interval([0.8]) == "80.0"
 
 
