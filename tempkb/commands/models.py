@@ -154,13 +154,16 @@ def train(name: str, dry_run: bool, **asked: Any) -> None:
     Texts are those of a corpus (tempkb corpus); with --release, train queries of a release
     of facts are mixed in. T5 learns to fill in names and dates, causal models to continue
     the text. Temporal and yearly models are asked by the date of a query, or that of their
-    last texts. A training that was killed continues. Needs the extra linking.
+    last texts. A model of the home is brought up to date by its name as base, with windows up
+    to the new ones, newest_share and few steps. A training that was killed continues. Needs
+    the extra linking.
 
     \b
     Examples:
       tempkb train temporal --base google-t5/t5-small --windows 2019-01-01..2022-01-01 --dry-run
       tempkb train yearly --base ./t5 --windows 2019-01-01..2022-01-01 --release templama --name yearly
       tempkb train uniform --base ./gpt2 --windows 2019-01-01..2022-01-01 --preset small --set steps=50
+      tempkb train temporal --base yours-2021 --windows 2019-01-01..2023-01-01 --set newest_share=0.5 --set steps=1000
     """
     words = words_typed(asked)
     if dry_run:

@@ -35,13 +35,14 @@ from tempkb.models.checkpoints import (
     read_config,
     read_tokenizer,
 )
+from tempkb.models.dating import LINE
 from tempkb.models.families import TRAITS
 from tempkb.models.files import weight_files
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Row, tokenize
 from tempkb.models.training.learning import Watch, arguments, begin, course_of, main, n_processes, run
 from tempkb.models.training.lessons import CHECKPOINT, DatedLesson
-from tempkb.models.training.requests import REGIMES
+from tempkb.models.training.requests import REGIMES, Recipe
 from tempkb.models.training.tables import QUERY, TEXT
 
 _NOT_ASKED = -100  # target of a token that is not asked for
@@ -57,7 +58,8 @@ class Draws:
     """Which row of a mixture is read as the n-th example.
 
     Every so manyth example is a query. Texts are of each period in turn, or of one after the other in the order of
-    time, and queries likewise; those of a period come in an order by chance, and then again in another one.
+    time, and queries likewise; those of a period come in an order by chance, and then again in another one. If the
+    last period has a share of the texts of its own, it has that of the first n of them, rounded up, for any n.
 
     Attributes:
         rows: places of the rows, by source and period; periods without rows are left out.
@@ -66,25 +68,35 @@ class Draws:
 
     rows: Mapping[str, Sequence[NDArray[np.int64]]]
     n_examples: Mapping[str, int]
-    texts_per_query: int
+    recipe: Recipe
     in_order: bool
     seed: int
     _orders: dict[tuple[str, int], tuple[int, NDArray[np.int64]]] = field(default_factory=dict)
 
     def __call__(self, n: int, skipped: int = 0) -> int:
         """Return the place of a row; of a period some are passed over, in which nothing can be asked for."""
-        each = self.texts_per_query + 1
+        each = self.recipe.texts_per_query + 1
         n_queries = n // each if self.n_examples[QUERY] else 0
-        is_query = self.n_examples[QUERY] > 0 and n % each == self.texts_per_query
+        is_query = self.n_examples[QUERY] > 0 and n % each == self.recipe.texts_per_query
         source, of_source = (QUERY, n_queries) if is_query else (TEXT, n - n_queries)
         periods = self.rows[source]
-        of_period, period = divmod(of_source, len(periods))
-        if self.in_order:
-            period = of_source * len(periods) // self.n_examples[source]
-            of_period = of_source - -(-period * self.n_examples[source] // len(periods))
+        period, of_period = self._within(source, of_source)
         turn, place = divmod(of_period, len(periods[period]))
         order = self._order(source, period, turn)
         return int(periods[period][order[(place + skipped) % len(order)]])
+
+    def _within(self, source: str, n: int) -> tuple[int, int]:
+        """The period of the n-th example of a source, and which one of that period it is."""
+        n_periods, n_all = len(self.rows[source]), self.n_examples[source]
+        if self.in_order:
+            period = n * n_periods // n_all
+            return period, n - -(-period * n_all // n_periods)
+        if source == TEXT and self.recipe.newest_share is not None:
+            (n_earlier, n_newest), (_, then) = self.recipe.shared_out(n), self.recipe.shared_out(n + 1)
+            if then > n_newest:
+                return n_periods - 1, n_newest
+            n, n_periods = n_earlier, n_periods - 1
+        return n % n_periods, n // n_periods
 
     def _order(self, source: str, period: int, turn: int) -> NDArray[np.int64]:
         held = self._orders.get((source, period))
@@ -155,7 +167,7 @@ class Examples(torch.utils.data.Dataset[Row]):
         for source in (TEXT, QUERY):
             found = (np.flatnonzero((sources == source) & (self._periods == place)) for place in places.values())
             rows[source] = [one for one in found if len(one)]
-        self._draws = Draws(rows, lesson.n_examples, lesson.recipe.texts_per_query, how.in_order, lesson.seed)
+        self._draws = Draws(rows, lesson.n_examples, lesson.recipe, how.in_order, lesson.seed)
         self._dates = [date_in_words(one.granularity, one.label) if how.is_dated else "" for one in lesson.periods]
 
     def __len__(self) -> int:
@@ -213,6 +225,7 @@ def begun(lesson: DatedLesson) -> LoadedModel:
     for name in filter(config.to_dict().__contains__, _DROPOUT):
         setattr(config, name, recipe.dropout)
     config.use_cache = False
+    vars(config).pop(LINE, None)  # how the base was told a date
     if recipe.random_weights:
         maker = getattr(transformers, TRAITS[family].loader)
         module = maker.from_config(config, dtype=torch.float32, trust_remote_code=False)

@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from tempkb.models.adding import add_model
 from tempkb.models.adding import models as add_models
 from tempkb.models.dating import LINE, Dating, expert_file
 from tempkb.models.files import find_folder
-from tempkb.models.known import known_model, training_of
+from tempkb.models.known import known_model, training_of, until_in_words
 from tempkb.models.tables import MODELS
 from tempkb.models.training.lessons import Course, DatedLesson, canonical, sha256_of
 from tempkb.models.training.mixtures import Mixing
@@ -52,6 +53,7 @@ class Training:
         self.request, self.recipe, self._store = request, request.recipe(), store
         self._what = f"model {request.name!r}"
         require_extra(f"{self._what}: training", ("datasets", "accelerate"))
+        self._base_row = known_model(store.lake, request.base) or {}
         # Transformers takes seconds to import, which a model that is there does without.
         held = known_model(store.lake, request.name) or {}
         self.family: Family = held.get("family") or self.config[1]
@@ -69,13 +71,25 @@ class Training:
         from tempkb.models.checkpoints import read_config
 
         # What is only planned fetches no weights.
-        folder, _ = find_folder(self.request.base, None, may_fetch=True, wanted=("config.json",))
+        folder, _ = find_folder(*self._place_of_base, may_fetch=True, wanted=("config.json",))
         return read_config(self.request.base, folder)
 
     @cached_property
     def _base(self) -> tuple[str, str]:
         """The folder of the base, and the digest of its files."""
-        return base_of(self.request.base, has_weights=not self.recipe.random_weights)
+        return base_of(*self._place_of_base, has_weights=not self.recipe.random_weights)
+
+    @property
+    def _place_of_base(self) -> tuple[str, str | None]:
+        """The checkpoint of the base, and its revision on the hub."""
+        return self._base_row.get("checkpoint") or self.request.base, self._base_row.get("hub_revision")
+
+    @property
+    def until(self) -> tuple[date, date]:
+        """Until when it knows, certainly and possibly: as its texts, and as what the home knows of its base."""
+        read, held = self.mixing.until, {} if self.recipe.random_weights else self._base_row
+        certainly, possibly = (held.get(f"knows_{how}_until") or read for how in ("certainly", "possibly"))
+        return max(certainly, read), max(possibly, read)
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -115,8 +129,8 @@ class Training:
                 log(f"Model {name} is trained already, in the same way.")
             else:
                 self._train(drafts.folder, key, mixture, log)
-            until, place = self.mixing.until, str(self.place.resolve())
-            model = add_model(self._store, ModelRequest(name, place, None, self.family, (until, until)), log)
+            place = str(self.place.resolve())
+            model = add_model(self._store, ModelRequest(name, place, None, self.family, self.until), log)
             drafts.is_finished = True
         return mixture, model
 
@@ -189,9 +203,13 @@ def plan(store: Store, request: TrainRequest) -> list[str]:
         source: ", ".join(f"{period.label} {n_of:,}" for period, n_of in rows.items() if n_of)
         for source, rows in counts.rows.items()
     }
+    newest = ""
+    if recipe.newest_share is not None:
+        n_newest = recipe.shared_out(mixing.n_examples[TEXT])[1]
+        newest = f"; {counted(n_newest, 'text')} of {mixing.periods[-1].label}"
     return [
         f"{request.name}: {of_each}{recipe.steps:,} steps of {counted(recipe.batch_size, 'example')} "
-        f"({', '.join(examples)}); it would know until {mixing.until}",
+        f"({', '.join(examples)}{newest}); it would know until {until_in_words(*training.until)}",
         *(f"{_NOUNS[source][1]} that it may read: {found}" for source, found in there.items() if found),
         *(f"not read: {n_of:,}, {why}" for why, n_of in counts.left_out.items()),
         f"disk: {sized(n_models * whole)} for the checkpoint; while it trains {sized(n_models * (whole + 2 * kept))} "

@@ -15,7 +15,7 @@ from tempkb.benchmarks.fact_queries.prompts import UNDATED
 from tempkb.benchmarks.register import entry_of, release_versions, require_whole
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import listed
-from tempkb.core.windows import Window, window_of, windows_between
+from tempkb.core.windows import Window, window_of
 from tempkb.models.corpora.steps import MEMORY, versions_in
 from tempkb.models.corpora.tables import DATED_TEXTS, TRAIN
 from tempkb.models.training.requests import TrainRequest
@@ -61,11 +61,12 @@ _ROWS = f"""
         QUALIFY row_number() OVER (
             PARTITION BY source, date_trunc($period, window_start)
             ORDER BY md5(concat_ws(' ', $seed, text_id)), window_start
-        ) <= CASE source WHEN '{TEXT}' THEN $most_texts ELSE $most_queries END
+        ) <= CASE WHEN source <> '{TEXT}' THEN $most_queries
+                  WHEN window_start < $newest THEN $most_texts ELSE $most_newest END
     )
     SELECT $model AS model, window_start, source, CASE source WHEN '{TEXT}' THEN $corpus ELSE $release END AS name,
            text_id, item_id, text, spans, $regime AS regime, $period AS period, $base AS base,
-           $steps::INTEGER AS steps
+           $steps::INTEGER AS steps, $newest_share::DOUBLE AS newest_share
     FROM there SEMI JOIN drawn USING (source, window_start, text_id) ORDER BY window_start, source, text_id
 """
 
@@ -98,13 +99,13 @@ class Mixing:
 
     def __init__(self, store: Store, request: TrainRequest, *, has_spans: bool) -> None:
         self._store, self.request, self._recipe = store, request, request.recipe()
-        (first, end), period = request.windows, request.period
-        self.periods = tuple(windows_between(window_of(first, period).start, end, period))
+        (first, end), period, self.periods = request.windows, request.period, request.periods
         self._texts = versions_in(store.lake, request.corpus, first, end) if self._recipe.texts_per_query else []
         self._queries = self._versions_of_queries() if request.release else []
         self._chosen = {"first": f"{first}", "end": f"{end}", "period": f"{period}", "oldest": self._recipe.oldest}
         self._chosen["has_spans"] = has_spans
         self._told = {"regime": request.regime, "base": Path(request.base).name, "steps": self._recipe.steps}
+        self._told["newest_share"] = self._recipe.newest_share
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -125,22 +126,23 @@ class Mixing:
         n_queries = n // each if self._queries else 0
         return {TEXT: n - n_queries, QUERY: n_queries}
 
-    def _most(self, source: str, rows: Mapping[Window, int]) -> int:
+    def _most(self, source: str, period: Window, rows: Mapping[Window, int]) -> int:
         """How many rows of a period are read at most."""
-        n_periods = 1 if self.request.how.has_experts else sum(map(bool, rows.values()))
-        return ceil(self.n_examples[source] / max(1, n_periods))
+        n, n_periods = self.n_examples[source], 1 if self.request.how.has_experts else sum(map(bool, rows.values()))
+        if source == TEXT and self._recipe.newest_share is not None:
+            n, n_newest = self._recipe.shared_out(n)
+            if period == self.periods[-1]:
+                return n_newest
+            n_periods -= 1
+        return ceil(n / max(1, n_periods))
 
     def made(self, folder: Path) -> Version:
         """Return the mixture, which is written unless it is there; see `counted`."""
         request, held = self.request, self._store.lake.current(MIXTURES.name, self.request.name)
         is_split = request.how.has_experts
         made_with = self._chosen | self._told | {"seed": f"{request.seed}", "has_experts": is_split, **self.n_examples}
-        if (
-            held is not None
-            and held.is_of_present_code(MIXTURES)
-            and held.inputs == self.inputs
-            and {**held.settings, **made_with} == held.settings
-        ):
+        is_same = held is not None and held.is_of_present_code(MIXTURES) and held.inputs == self.inputs
+        if held is not None and is_same and {**held.settings, **made_with} == held.settings:
             return held
         with self.seeing(folder) as connection:
             counts = self.counted(connection)
@@ -152,8 +154,10 @@ class Mixing:
                 "corpus": request.corpus,
                 "release": request.release,
                 "seed": f"{request.seed}",
-                "most_texts": self._most(TEXT, counts.rows[TEXT]),
-                "most_queries": self._most(QUERY, counts.rows[QUERY]),
+                "newest": self.periods[-1].start,
+                "most_texts": self._most(TEXT, self.periods[0], counts.rows[TEXT]),
+                "most_newest": self._most(TEXT, self.periods[-1], counts.rows[TEXT]),
+                "most_queries": self._most(QUERY, self.periods[0], counts.rows[QUERY]),
             }
             reader = connection.sql(_ROWS, params=params).to_arrow_reader(_BATCH_ROWS)
             rows = (pa.Table.from_batches([batch]) for batch in reader)
@@ -183,7 +187,8 @@ class Mixing:
                 n_bytes += size
         self._require(rows)
         for source, by_period in rows.items():
-            left_out[_NOT_DRAWN] += sum(max(0, n - self._most(source, by_period)) for n in by_period.values())
+            most = {period: self._most(source, period, by_period) for period in by_period}
+            left_out[_NOT_DRAWN] += sum(max(0, n - most[period]) for period, n in by_period.items())
         return Counts(rows, {why: n for why, n in left_out.items() if n}, n_bytes)
 
     def _require(self, rows: Mapping[str, Mapping[Window, int]]) -> None:

@@ -9,7 +9,9 @@ queries alone: `tempkb train uniform --preset paper --set texts_per_query=0 --se
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, replace
+from fractions import Fraction
 from importlib.util import find_spec
+from math import ceil
 from sys import float_info
 from typing import Annotated, Any, Literal, get_args
 
@@ -18,7 +20,8 @@ from msgspec import Meta
 from tempkb.core.errors import SettingsError
 from tempkb.core.model_words import place_of
 from tempkb.core.options import AtLeastOne, Form, InOrder, NotNegative, Request, Share, option, options_of, read_all
-from tempkb.core.windows import Days, Granularity
+from tempkb.core.windows import Days, Granularity, Window, window_of, windows_between
+from tempkb.core.wording import counted
 from tempkb.models.corpora.tables import HOME
 from tempkb.models.tables import NAME_PATTERN
 
@@ -93,9 +96,20 @@ class Recipe:
         False, "Also read what stood in the home's first window already, and may be much older than its date says."
     )
 
+    newest_share: Annotated[float, Meta(ge=0.001, le=1)] | None = option(
+        None,
+        "Share of the texts that are of the last period of the windows, the rest evenly of the earlier ones, as when a "
+        "model is brought up to date; by default as many of each.",
+    )
+
     def numbers(self) -> dict[str, Any]:
         """Return all that decides what a model becomes, beside its texts, its base and its seed."""
         return {"version": VERSION, **asdict(self)}
+
+    def shared_out(self, n_texts: int) -> tuple[int, int]:
+        """Return how many of the first texts are of earlier periods, and how many of the last: a share, rounded up."""
+        n_newest = ceil(n_texts * Fraction(str(self.newest_share)))
+        return n_texts - n_newest, n_newest
 
 
 _SMALL = Recipe(400, 32, 32, 128, 10, 3e-3, "linear", 0.05, "adamw", max_grad_norm=1.0, dropout=0.0)
@@ -117,7 +131,9 @@ class TrainRequest(Request):
         MISSING, "; ".join(f"{name}: {one.meaning}" for name, one in REGIMES.items()) + ".", metavar="REGIME"
     )
     base: Annotated[str, place_of] = option(
-        MISSING, "The checkpoint with which it begins, a folder or an id of the hub.", metavar="PATH"
+        MISSING,
+        "The checkpoint with which it begins: a folder, the name of a model of the home, or an id of the hub.",
+        metavar="PATH",
     )
     windows: Days = option(
         MISSING,
@@ -149,6 +165,12 @@ class TrainRequest(Request):
     def how(self) -> Regime:
         """Its regime."""
         return REGIMES[self.regime]
+
+    @property
+    def periods(self) -> tuple[Window, ...]:
+        """Those of which texts are read, oldest first."""
+        first, end = self.windows
+        return tuple(windows_between(window_of(first, self.period).start, end, self.period))
 
     def recipe(self) -> Recipe:
         """Return its recipe.
@@ -187,6 +209,13 @@ def train_request(name: str, words: Mapping[str, str]) -> TrainRequest:
         raise SettingsError(
             f"model {request.name!r}: found texts_per_query=0 and no release, so that there is nothing to read; name "
             "a release with --release, or read texts as well"
+        )
+    share, are_mixed = request.recipe().newest_share, not (request.how.has_experts or request.how.in_order)
+    if share is not None and not (are_mixed and len(request.periods) > 1):
+        raise SettingsError(
+            f"model {request.name!r}: found newest_share={share} for the regime {request.regime} and "
+            f"{counted(len(request.periods), request.period)}; expected uniform or temporal, and windows of two "
+            f"{request.period}s or more, of which the last one gets that share"
         )
     return request
 

@@ -33,6 +33,7 @@ MIXTURES = Table(
         period VARCHAR: length of the periods of its training: year, quarter, month or week
         base VARCHAR: last part of the folder, or of the id, of the checkpoint with which its training began
         steps INTEGER: how many steps of the optimiser that takes, of each expert
+        newest_share DOUBLE: share of the texts that are of the last period; null: as many of each
     """),
     key=("window_start", "source", "text_id"),
     family=Family.MODEL,
@@ -56,8 +57,8 @@ MODEL_TRAININGS = View(
     name="model_trainings",
     meaning="How the language models that were trained here were trained: regime, base (the name of its model, if the "
     "home has one), corpus (null: queries alone), release (null: no queries), the first period and the day after the "
-    "last one of what they have read, steps of the optimiser, and numbers of periods, texts and queries. n_parameters "
-    "is that of one expert.",
+    "last one of what they have read, steps of the optimiser, newest_share (share of the last period; null: as much "
+    "as the others), and numbers of periods, texts and queries. n_parameters is that of one expert.",
     query=f"""
     SELECT r.* EXCLUDE (last_period)
            REPLACE (coalesce(
@@ -65,7 +66,7 @@ MODEL_TRAININGS = View(
            {end_of_window("last_period", "period")} AS until,
            m.n_parameters // CASE regime WHEN 'yearly' THEN n_periods ELSE 1 END AS n_parameters
     FROM (
-        SELECT model, regime, base, period, steps, any_value(name) FILTER (source = '{TEXT}') AS corpus,
+        SELECT model, regime, base, period, steps, newest_share, any_value(name) FILTER (source = '{TEXT}') AS corpus,
                any_value(name) FILTER (source = '{QUERY}') AS release, min({_PERIOD}) AS first_period,
                max({_PERIOD}) AS last_period, count(DISTINCT {_PERIOD}) AS n_periods,
                count(*) FILTER (source = '{TEXT}') AS n_texts, count(*) FILTER (source = '{QUERY}') AS n_queries

@@ -106,7 +106,7 @@ def settle(home: Path, draft: Path, place: Path, about: Mapping[str, Any]) -> No
     draft.rename(place)
 
 
-def base_of(name: str, *, has_weights: bool = True) -> tuple[str, str]:
+def base_of(name: str, revision: str | None = None, *, has_weights: bool = True) -> tuple[str, str]:
     """Return the folder of a checkpoint with which training begins, and the digest of its files; empty without a name.
 
     Args:
@@ -119,7 +119,7 @@ def base_of(name: str, *, has_weights: bool = True) -> tuple[str, str]:
         return "", ""
     from tempkb.models.files import TOKENIZER_FILES, digest_of_all, find_folder, weight_files
 
-    folder, _ = find_folder(name, None, may_fetch=True)
+    folder, _ = find_folder(name, revision, may_fetch=True)
     weights, _ = weight_files(name, folder) if has_weights else ([], "")
     others = [folder / file for file in ("config.json", *TOKENIZER_FILES)]
     return str(folder), digest_of_all([*weights, *(file for file in others if file.is_file())])

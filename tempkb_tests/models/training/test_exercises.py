@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 from itertools import count
 
 import numpy as np
@@ -14,7 +15,7 @@ from tempkb.core.prompts import Prompt
 from tempkb.core.windows import Granularity
 from tempkb.models.families import TRAITS
 from tempkb.models.training.lessons import DatedLesson
-from tempkb.models.training.requests import PRESETS
+from tempkb.models.training.requests import PRESETS, Recipe
 from tempkb.models.training.tables import QUERY, TEXT
 from tempkb_tests.models.tiny import tiny
 
@@ -25,7 +26,7 @@ SENTENCE = "Ada Lovelace works for the Analytical Society in London."
 SPAN = (SENTENCE.index("Analytical"), SENTENCE.index(" in London"))
 
 
-def one_after_the_other(sizes, n, texts_per_query, in_order, seed):
+def one_after_the_other(sizes, n, texts_per_query, in_order, seed, newest_share=None):
     """The places of n examples as (source, period, row), by counting: what a reader with a list for each would do."""
 
     def endless(source, period):
@@ -41,6 +42,11 @@ def one_after_the_other(sizes, n, texts_per_query, in_order, seed):
         n_periods, at = len(sizes[source]), done[source]
         # In the order of time the example belongs to the period in whose share of all examples it falls.
         period = max(p for p in range(n_periods) if p * n_of[source] <= at * n_periods) if in_order else at % n_periods
+        if source == TEXT and newest_share is not None:
+            # It is of the last period if that had less than its share otherwise.
+            earlier, newest = (sum(s == TEXT and (p == n_periods - 1) == own for s, p, _ in found) for own in (0, 1))
+            is_newest = newest < Fraction(str(newest_share)) * (at + 1)
+            period = n_periods - 1 if is_newest else earlier % (n_periods - 1)
         found.append((source, period, int(next(feeds[source, period]))))
         done[source] += 1
     return found
@@ -54,26 +60,42 @@ def one_after_the_other(sizes, n, texts_per_query, in_order, seed):
     st.integers(1, 5),
     st.booleans(),
     st.integers(1, 9),
+    st.none() | st.floats(0.001, 1).map(lambda share: round(share, 3)),
 )
-def test_the_order_is_that_of_a_reader_who_counts(texts, queries, n, texts_per_query, in_order, seed):
+def test_the_order_is_that_of_a_reader_who_counts(texts, queries, n, texts_per_query, in_order, seed, share):
     sizes = {TEXT: texts, QUERY: queries}
-    expected = one_after_the_other(sizes, n, texts_per_query, in_order, seed)
+    share = None if in_order or len(texts) == 1 else share
+    expected = one_after_the_other(sizes, n, texts_per_query, in_order, seed, share)
     names, rows = [], {TEXT: [], QUERY: []}
     for source, of_periods in sizes.items():
         for period, size in enumerate(of_periods):
             rows[source].append(np.arange(len(names), len(names) + size))
             names += [(source, period, at) for at in range(size)]
     n_queries = sum(source == QUERY for source, *_ in expected)
-    draws = exercises.Draws(rows, {TEXT: n - n_queries, QUERY: n_queries}, texts_per_query, in_order, seed)
+    recipe = Recipe(texts_per_query=texts_per_query, newest_share=share)
+    draws = exercises.Draws(rows, {TEXT: n - n_queries, QUERY: n_queries}, recipe, in_order, seed)
     assert [names[draws(at)] for at in range(n)] == expected
     # A training that was killed begins with any of them.
-    again = exercises.Draws(rows, {TEXT: n - n_queries, QUERY: n_queries}, texts_per_query, in_order, seed)
+    again = exercises.Draws(rows, {TEXT: n - n_queries, QUERY: n_queries}, recipe, in_order, seed)
     assert names[again(n - 1)] == expected[-1]
+
+
+def test_the_last_period_has_its_share_of_the_first_texts_however_many_these_are():
+    """By hand: of .3 the texts 1, 4, 7, 11 and so on are of the last of three periods, the others of the first two."""
+    rows = {TEXT: [np.arange(at, at + 50) for at in (0, 100, 200)], QUERY: []}
+    draws = exercises.Draws(rows, {TEXT: 100, QUERY: 0}, Recipe(newest_share=0.3), False, 1)
+    periods = [draws(at) // 100 for at in range(100)]
+    assert periods[:14] == [2, 0, 1, 2, 0, 1, 2, 0, 1, 0, 2, 1, 0, 2]
+    assert [periods.count(one) for one in range(3)] == [35, 35, 30]
+    assert all(0 <= periods[:n].count(2) - 0.3 * n < 1 for n in range(101))
+    # Of the last period alone, no other one has a text.
+    alone = exercises.Draws({TEXT: [np.arange(5)], QUERY: []}, {TEXT: 5, QUERY: 0}, Recipe(newest_share=1), False, 1)
+    assert sorted(map(alone, range(5))) == [0, 1, 2, 3, 4]
 
 
 def test_queries_alone_and_what_is_passed_over():
     rows = {TEXT: [], QUERY: [np.arange(4)]}
-    draws = exercises.Draws(rows, {TEXT: 0, QUERY: 8}, 0, False, 1)
+    draws = exercises.Draws(rows, {TEXT: 0, QUERY: 8}, Recipe(texts_per_query=0), False, 1)
     assert sorted(draws(at) for at in range(4)) == sorted(draws(at) for at in range(4, 8)) == [0, 1, 2, 3]
     assert [draws(0, skipped) for skipped in range(4)] == [draws(at) for at in range(4)]
 

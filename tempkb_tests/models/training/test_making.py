@@ -131,6 +131,34 @@ def test_yearly_experts_read_their_own_year_and_are_one_model(store, saved, taug
 
 
 @pytest.mark.slow
+def test_a_model_of_the_home_is_brought_up_to_date_by_its_name(store, saved, taught):
+    """What it begins with are the weights of the base; how it is told a date, and until when it knows, are its own."""
+    trained(store, asked(saved, windows="2018-01-01..2020-01-01", name="until-2020"))
+    trained(store, asked(saved, "yearly", windows="2018-01-01..2020-01-01", name="experts"))
+    base = store.home.path / "models" / "until-2020"
+    share = {"settings": f"{LITTLE},newest_share=0.5"}
+    request = asked(saved, base="until-2020", **share)
+    assert plan(store, request)[0].endswith("would know until 2021-01-01")
+    trained(store, request)
+    lesson, row = taught[-1], known_model(store.lake, "tiny")
+    assert (lesson.base, [one.label for one in lesson.periods]) == (str(base), ["2018", "2019", "2020"])
+    assert (row["knows_certainly_until"], row["knows_possibly_until"]) == (date(2021, 1, 1), date(2021, 1, 1))
+    assert [one.label for one in dating_of(row).periods] == ["2018", "2019", "2020"]
+    assert command_for(store, "mixtures", "tiny").startswith("tempkb train temporal --base until-2020 --windows 2018")
+    # Without dates nothing is left of how the base was told them, and an expert is a model like another.
+    for held in ("until-2020", "experts"):
+        trained(store, asked(saved, "uniform", base=held, name=f"of-{held}", **share))
+        assert dating_of(known_model(store.lake, f"of-{held}")) is None
+    # One that reads older texts still knows what its base knew, unless it begins with random weights.
+    for name, numbers, until in (("older", "", 2021), ("anew", ",random_weights=true", 2019)):
+        older = asked(
+            saved, base="tiny", name=name, windows="2018-01-01..2019-01-01", settings=f"steps=1,batch_size=4{numbers}"
+        )
+        trained(store, older)
+        assert known_model(store.lake, name)["knows_possibly_until"] == date(until, 1, 1)
+
+
+@pytest.mark.slow
 def test_regimes_differ_in_the_texts_dates_and_order_and_in_nothing_else(store, saved, taught):
     found = {}
     for regime in ("uniform", "temporal", "continual"):
@@ -223,6 +251,8 @@ def test_a_plan_says_what_is_read_and_what_it_takes(store, saved, name_of_releas
     assert plan(store, asked(saved, "yearly"))[0].startswith(
         "tiny: 3 experts, each of 4 steps of 8 examples (32 texts)"
     )
+    half = plan(store, asked(saved, settings=f"{LITTLE},newest_share=0.4"))
+    assert half[0] == "tiny: 4 steps of 8 examples (32 texts; 13 texts of 2020); it would know until 2021-01-01"
     assert store.lake.partitions("mixtures") == []
 
 
@@ -271,6 +301,7 @@ making.Training(open_store(), train_request("tiny", json.loads(sys.argv[1]))).tr
 def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bytes(store, saved, kind, regime, name_of_release):
     words = {**WORDS, "regime": regime, "base": str(saved(kind)), "release": name_of_release}
     words["settings"] = "steps=30,batch_size=8,mini_batch_size=4,dropout=0.1,texts_per_query=3"
+    words["settings"] += ",newest_share=0.6" if regime == "temporal" else ""
     undisturbed = trained(store, train_request("other", words))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     staging = store.lake.root / "_staging"

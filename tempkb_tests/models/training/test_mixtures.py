@@ -109,6 +109,38 @@ def test_so_many_texts_come_for_each_query(store, tmp_path, name_of_release, reg
     assert {source: found.count(source) for source in ("text", "query")} == rows
 
 
+def test_the_last_period_may_have_a_share_of_its_own(store, tmp_path):
+    """Of 20 texts a share of .65 is 13 of 2020, and four and three of the others, of which four each may be read."""
+    version = mixing(store, settings="steps=5,batch_size=4,newest_share=0.65").made(tmp_path)
+    found = [(row["window_start"].year, row["text"]) for row in rows_of(store, version)]
+    expected = {year: in_order_of_chance(sentences(year))[: 13 if year == 2020 else 4] for year in YEARS}
+    assert {*found} == {(year, row["text"]) for year, rows in expected.items() for row in rows}
+    assert len(found) == 21
+    left_out = {row["reason"].partition(":")[0]: row["n"] for row in version.side_rows("exclusions")}
+    assert left_out["not_drawn"] == 90 - 21
+    # With another share it is another mixture; with all of the last period it has no text of another one.
+    alone = mixing(store, settings="steps=5,batch_size=4,newest_share=1").made(tmp_path)
+    assert {row["window_start"].year for row in rows_of(store, alone)} == {2020}
+    assert mixing(store, settings="steps=5,batch_size=4,newest_share=1").made(tmp_path) == alone
+    few = mixing(store, settings="steps=1,batch_size=4,newest_share=0.001").made(tmp_path)
+    assert sum(row["window_start"].year == 2020 for row in rows_of(store, few)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"regime": "yearly"}, "for the regime yearly and 3 years; expected uniform or temporal, and windows of two"),
+        ({"regime": "continual"}, "for the regime continual and 3 years; expected uniform or temporal"),
+        ({"windows": "2020-01-01..2021-01-01"}, "for the regime uniform and 1 year; expected uniform or temporal, and"),
+        ({"settings": "newest_share=0"}, "newest_share: found '0'; expected a number from 0.001 to 1"),
+    ],
+)
+def test_a_share_of_the_last_period_that_makes_no_sense_is_refused(words, said):
+    request = {**WORDS, "regime": "uniform", "base": "none", "settings": "newest_share=0.5"}
+    with pytest.raises(SettingsError, match=said):
+        train_request("tiny", request | words)
+
+
 def test_periods_are_of_any_length_and_windows_those_that_are_named(store, tmp_path):
     mixed = mixing(store, windows="2019-01-01..2021-01-01", period="year")
     assert [one.label for one in mixed.periods] == ["2019", "2020"]
