@@ -1,19 +1,24 @@
 """Makes the demo world from a seed, and writes its dumps into a home."""
 
+import json
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+from tempkb.benchmarks.fact_queries.prompts import date_in_words
 from tempkb.core.errors import SettingsError
 from tempkb.core.files import replace_whole
 from tempkb.core.settings import load_home
+from tempkb.core.windows import Granularity
 from tempkb.demo.articles import Subject, article, invent, vandalism, write_facts
 from tempkb.demo.births import write_births
 from tempkb.demo.careers import write_districts
 from tempkb.demo.export import write_dump, write_entities
+from tempkb.demo.facts import WORDS
 from tempkb.demo.linking import write_links, write_newcomers
-from tempkb.demo.pages import USERS, Clock, Name, Page, Pages, World, quarters, write_stories
+from tempkb.demo.pages import DAY, USERS, Clock, Name, Page, Pages, World, quarters, write_stories
 from tempkb.demo.words import chance_of
 
 _FIRST_STORY = 11
@@ -89,6 +94,39 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
     return [*write_dump(world, day, home.dumps), *write_entities(world, day, home.dumps)]
 
 
+def news(world: World, n_texts: int = 4) -> Iterator[dict[str, Any]]:
+    """Yield what newspapers write of facts: in each quarter some sentences on each that is told on a day of it.
+
+    Articles say what holds once, when it begins; newspapers say it again as long as it holds.
+
+    Args:
+        n_texts: of each fact in each quarter, at most of all wordings.
+
+    Returns:
+        as `tempkb corpus add` reads them: text, date (a day) and spans, which is the place of the object alone.
+    """
+    chance, facts = chance_of(f"{world.seed}/news"), world.facts
+    for window in world.clock.windows[:-1]:
+        day = window.start + _TOLD_AFTER * DAY
+        for one in sorted(facts.told_on(day), key=lambda one: (one.subject, one.relation, one.object)):
+            subject, name = facts.items[one.subject].label, facts.items[one.object].label
+            wordings = WORDS["wordings"].get(one.relation, ()) if subject else ()
+            for wording in chance.sample(wordings, min(n_texts, len(wordings))):
+                text = wording.format(s=subject, o=name)
+                start = len(wording.partition("{o}")[0].format(s=subject))
+                yield {"text": text, "date": f"{day}", "spans": [[start, start + len(name)]]}
+
+
+def write_time(world: World, folder: Path) -> None:
+    """Write what models are trained on that are told the time: the world's news, and checkpoints to begin with."""
+    from tempkb.demo.models.training import write_bases
+
+    told = list(news(world))
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_whole(folder / NEWS, "".join(json.dumps(one) + "\n" for one in told).encode())
+    write_bases((f"{date_in_words(Granularity.YEAR, one['date'][:4])}{one['text']}" for one in told), folder)
+
+
 def _titles(pages: Iterable[Page]) -> set[str]:
     return {name.title for page in pages for name in page.names}
 
@@ -142,6 +180,8 @@ def _number_revisions(pages: list[Page]) -> None:
 
 
 _STUDY = "2021-01-01..2024-01-01"
+NEWS = "news.jsonl"
+_TOLD_AFTER = 45  # days from the beginning of a quarter to its news
 # In which entities that came later are not there yet.
 _EARLIER = ("--pool", "2022-01-01", "--pool", "2023-01-01")
 
@@ -167,3 +207,51 @@ STEPS = (
     ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
 )
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""
+
+TIME_WORLD = (12, 507, 12)
+"""Seed, pages and quarters of the world of `demo --time`; steps were chosen in the world of another seed."""
+_TOTAL_STEPS = {"causal": 600, "seq2seq": 810}
+_RATES = {"causal": "0.004", "seq2seq": "0.002"}
+_REGIMES = ("uniform", "temporal", "yearly")
+_N_YEARS = 3
+_ASKED = ("--benchmark", "templama")
+Commands = Sequence[Sequence[str]]
+
+
+def training(
+    family: str, regime: str, folder: Path, *, seed: int = 1, corpus: str = "news", name: str = "", steps: int = 0
+) -> Sequence[str]:
+    """Return the command that trains a model which is told the time.
+
+    Args:
+        folder: with what `write_time` wrote.
+        name: of the model; by default of its family and regime.
+        steps: of the model, or of all its experts together; by default enough to learn the facts.
+    """
+    total = steps or _TOTAL_STEPS[family]
+    numbers = {
+        "steps": total // _N_YEARS if regime == "yearly" else total,
+        "learning_rate": _RATES[family],
+        "random_weights": "true",
+        "asked": "spans",
+    }
+    told = [word for number, value in numbers.items() for word in ("--set", f"{number}={value}")]
+    name, base = name or f"time-{family}-{regime}", f"{folder / family}"
+    asked = ("--corpus", corpus, "--windows", _STUDY, "--base", base, "--preset", "small", "--seed", f"{seed}")
+    return ("train", regime, "--name", name, *asked, *told)
+
+
+def time_steps(folder: Path, steps: int = 0) -> Sequence[Sequence[Commands]]:
+    """Return what `demo --time` runs: groups of commands, of which those of one row run at the same time.
+
+    Args:
+        folder: with what `write_time` wrote.
+        steps: as in `training`.
+    """
+    trained = {(family, regime): training(family, regime, folder, steps=steps) for family in _RATES for regime in _REGIMES}
+    # Two halves that take equally long.
+    second = [trained.pop(("seq2seq", regime)) for regime in ("uniform", "temporal")]
+    return (
+        [TIME_FIRST(folder)],
+        [[*trained.values()], second],
+    )
