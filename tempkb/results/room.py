@@ -5,7 +5,7 @@ from tempkb.engine.room import Room
 from tempkb.results import judged_tables
 from tempkb.results.popularity import RESULTS_BY_POPULARITY
 from tempkb.results.tables import TABLES
-from tempkb.results.views import OF_ENTITIES, OF_GAPS, OF_LEAKS, OF_LINKING
+from tempkb.results.views import OF_DATES, OF_ENTITIES, OF_GAPS, OF_LEAKS, OF_LINKING
 
 VIEWS = (
     *(view for one in BENCHMARKS if one.reading for view in one.reading.views),
@@ -15,6 +15,7 @@ VIEWS = (
     *OF_LINKING,
     *judged_tables.VIEWS,
     RESULTS_BY_POPULARITY,
+    *OF_DATES,
 )
 
 ROOM = Room("results", TABLES, VIEWS, "tempkb.results.steps")
