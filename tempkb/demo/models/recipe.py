@@ -107,13 +107,15 @@ RECIPES: Mapping[Family, Recipe] = {
     ),
 }
 
-# One layer of attention cannot join what precedes a name to the subject and to the date at once.
+
+def _deeper(family: Family, **config: Any) -> Recipe:
+    return replace(RECIPES[family], config={**RECIPES[family].config, **config})
+
+
 BASES: Mapping[Family, Recipe] = {
-    family: replace(RECIPES[family], config={**RECIPES[family].config, **further})
-    for family, further in {
-        "causal": {"num_hidden_layers": 2, "initializer_range": 0.05},
-        "seq2seq": {"num_layers": 2, "num_decoder_layers": 2},
-    }.items()
+    # One layer of attention cannot join what precedes a name to the subject and to the date at once.
+    "causal": _deeper("causal", num_hidden_layers=2, initializer_range=0.05),
+    "seq2seq": _deeper("seq2seq", num_layers=2, num_decoder_layers=2),
 }
 """Architectures with which models begin that are told the time."""
 
