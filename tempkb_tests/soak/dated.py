@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Literal
 from unittest import mock
 
 from scipy.stats import t
@@ -45,13 +46,14 @@ class Contrast:
 
     Attributes:
         minus: None for chance.
-        is_zero: is it expected within `_MARGIN` of zero? Else it is expected to be positive.
+        expected: positive; equal, with the whole interval within `_MARGIN` of zero; or zero, of what there is nothing to
+            know: an interval with zero in it, or within that margin.
     """
 
     meaning: str
     of: Level
     minus: Level | None = None
-    is_zero: bool = False
+    expected: Literal["positive", "equal", "zero"] = "positive"
 
 
 CONTRASTS = (
@@ -67,19 +69,19 @@ CONTRASTS = (
         "Temporal as Uniform, answer unchanged",
         ("temporal", _DATED, "answer_unchanged"),
         ("uniform", _UNDATED, "answer_unchanged"),
-        is_zero=True,
+        expected="equal",
     ),
     Contrast("a date moves Temporal between two objects", ("temporal", _DATED, "object")),
     Contrast("Temporal has objects at their dates", ("temporal", _DATED, "date")),
-    Contrast("a date moves Uniform between two objects", ("uniform", _DATED, "object"), is_zero=True),
-    Contrast("Uniform has objects at their dates", ("uniform", _DATED, "date"), is_zero=True),
-    Contrast("permuted dates: moved between two objects", (PLACEBO, _DATED, "object"), is_zero=True),
-    Contrast("permuted dates: objects at their dates", (PLACEBO, _DATED, "date"), is_zero=True),
+    Contrast("a date moves Uniform between two objects", ("uniform", _DATED, "object"), expected="zero"),
+    Contrast("Uniform has objects at their dates", ("uniform", _DATED, "date"), expected="zero"),
+    Contrast("permuted dates: moved between two objects", (PLACEBO, _DATED, "object"), expected="zero"),
+    Contrast("permuted dates: objects at their dates", (PLACEBO, _DATED, "date"), expected="zero"),
     Contrast(
         "permuted dates above Uniform, answer changed",
         (PLACEBO, _DATED, "previous"),
         ("uniform", _UNDATED, "previous"),
-        is_zero=True,
+        expected="zero",
     ),
 )
 
@@ -163,14 +165,14 @@ def _report(family: Family, one: Contrast, found: Sequence[Mapping[tuple[str, Le
     """Print a contrast; return whether it is not what is expected."""
     sides = [[own[family, one.of], own[family, one.minus] if one.minus else 0.5] for own in found]
     mean, low, high = interval([of - minus for of, minus in sides])
-    is_there = low > -_MARGIN and high < _MARGIN if one.is_zero else low > 0
+    is_within, has_zero = low > -_MARGIN and high < _MARGIN, low <= 0 <= high
+    verdict = f"within {_MARGIN}" if is_within else "zero is included" if has_zero else "not zero"
     levels_of = " and ".join(f"{fmean(values):.3f}" for values in zip(*sides, strict=True))
-    expected = f"within {_MARGIN}" if one.is_zero else "positive"
-    verdict = expected if is_there else f"not {expected}"
     sys.stdout.write(
         f"| `{family}` | {one.meaning} | {len(found)} | {levels_of} | {mean:.3f} [{low:.3f}, {high:.3f}] | {verdict} |\n"
     )
-    return not is_there
+    expected = {"positive": low > 0, "equal": is_within, "zero": is_within or has_zero}
+    return not expected[one.expected]
 
 
 if __name__ == "__main__":
