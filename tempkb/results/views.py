@@ -5,7 +5,6 @@ from tempkb.benchmarks.fact_queries.prompts import DATED, UNDATED
 from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING, ONCE
 from tempkb.benchmarks.fact_queries.views import DATE_PAIRS, FACT_SCORES
 from tempkb.benchmarks.reading import Part, united
-from tempkb.benchmarks.templama.tables import TEMPLAMA_QUERIES
 from tempkb.core.estimates_sql import SHARE, end_of_window, estimates, window_of
 from tempkb.models.linking.known import rows_of
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES
@@ -14,6 +13,7 @@ from tempkb.models.tables import MODELS
 from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.results.linking_sql import BY_TRAINING, accuracies, counts, spaces
 from tempkb.results.tables import LINKING_SUMS
+from tempkb.store.quoting import literals
 from tempkb.store.tables import View
 
 LINKED = "linker"
@@ -189,12 +189,18 @@ OF_LEAKS = (LEAK_FREE_ITEMS,)
 
 _OF_CHOICE = "release, model, way, asked, measure"
 _IDS = "list_sort(list_distinct(list_transform(answers, lambda one: one.entity_id)))"
+_OF_FACTS = {one.name: one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries}
+_ALL_QUERIES = " UNION ALL ".join(
+    f"SELECT release, query_id, window_start, subject_id, relation, query, {_IDS} AS ids FROM {queries} "
+    "WHERE template_no = 1"
+    for queries in _OF_FACTS.values()
+)
 # What begins with its answer cannot be known by a causal model.
 _CAN_BE_KNOWN = "NOT (way LIKE 'causal.%' AND starts_with(query, '_X_'))"
 
 DATED_CHOICES = View(
     name="dated_choices",
-    meaning="What models that are told the time know of TempLAMA's queries, and others beside them: one row a choice, "
+    meaning="What models that are told the time know of facts, and others beside them: one row a choice, "
     "which is right or not. asked: undated, or dated, with the date in front, which is how models are asked that were "
     "trained with dates, or by an expert of each. way: the scorer or decoder. measure: previous (an answer is more "
     "likely than an object that was one in the window before and is none any more), object (of two objects that held "
@@ -207,7 +213,7 @@ DATED_CHOICES = View(
     WITH queries AS (
         SELECT release, query_id AS item_id, subject_id, relation, query, ids,
                lag(ids) OVER (PARTITION BY release, subject_id, relation ORDER BY window_start) AS before
-        FROM (SELECT *, {_IDS} AS ids FROM {TEMPLAMA_QUERIES.name} WHERE template_no = 1)
+        FROM ({_ALL_QUERIES})
     ), dates AS (
         SELECT d.*, q.relation, q.query, d.scorer AS way
         FROM {DATE_PAIRS.name} AS d JOIN queries AS q ON q.release = d.release AND q.item_id = d.query_id
@@ -229,14 +235,14 @@ DATED_CHOICES = View(
                CASE WHEN before = ids THEN 'answer_unchanged' ELSE 'answer_changed' END, item_id, NULL, NULL,
                exact_match = 1
         FROM {JUDGED_ANSWERS.name} JOIN queries USING (release, item_id)
-        WHERE benchmark = 'templama' AND wording IN ('{ONCE}', '{DATED}') AND exact_match IS NOT NULL
+        WHERE benchmark IN ({literals(_OF_FACTS)}) AND wording IN ('{ONCE}', '{DATED}') AND exact_match IS NOT NULL
             AND (before = ids OR len(list_intersect(before, ids)) < len(before))
     )
     SELECT {_OF_CHOICE}, subject_id, item_id, object_id, other, is_right
     FROM choices JOIN queries USING (release, item_id) WHERE {_CAN_BE_KNOWN}
     """,
-    needs=(TEMPLAMA_QUERIES.name, DATE_PAIRS.name),
-    optional=(JUDGED_ANSWERS.name,),
+    needs=(DATE_PAIRS.name,),
+    optional=(*_OF_FACTS.values(), JUDGED_ANSWERS.name),
 )
 
 DATED_CHOICE_RESULTS = View(
