@@ -70,7 +70,7 @@ real: $(READY_DEV) ## build real dumps from the folder TEMPKB_REAL_DATA and comp
 gpu: $(READY_DEV) ## tests that need an NVIDIA GPU
 	TEMPKB_TESTS_GPU=1 $(BIN)/python -m pytest -q -m gpu tempkb_tests/gpu
 
-soak: $(READY_DEV) ## kill every job at many points and the UI under its jobs, begin homes at once, damage a lake; count how often intervals hold; the demo effect and linking with five seeds, and models brought up to date; takes hours
+soak: $(READY_DEV) ## kill every job at many points and the UI under its jobs, begin homes at once, damage a lake; count how often intervals hold; the demo effect, linking and models that are told the time with five seeds, and models brought up to date; takes hours
 	$(BIN)/python -m tempkb_tests.soak
 	$(BIN)/python -m tempkb_tests.soak.automation
 	$(BIN)/python -m tempkb_tests.soak.first_builds
@@ -79,6 +79,7 @@ soak: $(READY_DEV) ## kill every job at many points and the UI under its jobs, b
 	$(BIN)/python -m tempkb_tests.soak.effect
 	$(BIN)/python -m tempkb_tests.soak.linking
 	$(BIN)/python -m tempkb_tests.soak.adaptation
+	$(BIN)/python -m tempkb_tests.soak.dated
 
 # ARGUMENTS=--accept writes the figures instead.
 unchanged: $(READY_DEV) ## build two homes and compare figures of all that users have with those of an earlier commit

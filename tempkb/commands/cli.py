@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from gc import set_threshold
 from pathlib import Path
 from typing import Any, NoReturn
@@ -380,7 +381,8 @@ def ui(port: int) -> None:
     is_flag=True,
     help="Also build everything: tables, releases, tiny language models and linkers, and their scores.",
 )
-def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> None:
+@click.option("--time", "is_time", is_flag=True, help="Train and compare tiny models that are told the time instead.")
+def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool, is_time: bool) -> None:
     """Write the dumps of the demo wiki into the home.
 
     They have Wikimedia's own formats.
@@ -388,37 +390,70 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> No
     With --all, the commands that build tables, releases, tiny language models and linkers
     from them, and score these, follow in the same process. Each command is printed before it runs.
 
+    With --time, in a home of its own, tiny models read news of the wiki's world: as they come,
+    each with its year, or each year by a model of its own. Then they are asked what held when.
+
     \b
     Examples:
       TEMPKB_HOME=data/demo tempkb demo --all
       TEMPKB_HOME=data/demo tempkb demo && TEMPKB_HOME=data/demo tempkb build
+      TEMPKB_HOME=data/time tempkb demo --time
     """
-    if is_all and (second or (seed, pages, quarters) != _DEMO_WORLD):
-        raise click.UsageError("--all builds the first dump of the default world; leave out the other options")
-    if is_all:
+    all_or_time = "--all" if is_all else "--time"
+    if (is_all or is_time) and (second or (is_all and is_time) or (seed, pages, quarters) != _DEMO_WORLD):
+        which = "the default" if is_all else "another"
+        raise click.UsageError(f"{all_or_time} builds the first dump of {which} world; leave out the other options")
+    if is_all or is_time:
         from tempkb.models.training.requests import require_extra
 
-        require_extra("demo --all: training linkers")
-    from tempkb.demo.world import write_demo
+        require_extra(f"demo {all_or_time}: training models")
+    from tempkb.demo import world
 
-    for path in write_demo(seed, pages, quarters, second=second):
+    if is_time:
+        seed, pages, quarters = world.TIME_WORLD
+    for path in world.write_demo(seed, pages, quarters, second=second):
         click.echo(f"wrote {path}")
     if is_all:
-        _run_steps()
+        from tempkb.models.linking.training.lessons import LEARNING
+
+        run_steps(world.STEPS, LEARNING)
+    if is_time:
+        _run_beside()
 
 
-def _run_steps() -> None:
-    """Run the commands of the demo in this process."""
+def _run_beside() -> None:
+    """Write what models are trained on that are told the time, and run the commands, some in a second process."""
+    from multiprocessing import get_context
+
+    from tempkb.core.errors import ModelError
+    from tempkb.core.settings import load_home
+    from tempkb.demo.world import TIME_WORLD, make_world, time_steps, write_time
+    from tempkb.models.training.lessons import DatedLesson
+
+    folder = load_home().path / "time"
+    for path in write_time(make_world(*TIME_WORLD), folder):
+        click.echo(f"wrote {path}")
+    for own, *others in time_steps(folder):
+        beside = [get_context("spawn").Process(target=run_steps, args=(one, DatedLesson.learning)) for one in others]
+        for process in beside:
+            process.start()
+        run_steps(own, DatedLesson.learning)
+        for process in beside:
+            process.join()
+            if process.exitcode:
+                raise ModelError("demo --time: a command in a second process has failed; its message is above")
+
+
+def run_steps(steps: Sequence[Sequence[str]], learning: str) -> None:
+    """Run commands in this process, beside one that trains by a module."""
     from gc import collect, freeze
 
     from tempkb.core.settings import home_in_front
-    from tempkb.demo.world import STEPS
-    from tempkb.models.linking.training.lessons import LEARNING
     from tempkb.models.training.teaching import school
 
-    # The process that trains linkers imports what it needs beside the commands before, which leave a core idle.
-    with school(LEARNING, is_needed=True):
-        for arguments in STEPS:
+    # The process that trains imports what it needs beside the commands before, which leave a core idle.
+    with school(learning, is_needed=any("train" in one for one in steps)):
+        for arguments in steps:
             click.echo(f"\n$ {home_in_front()}tempkb {shlex.join(arguments)}")
             sys.stdout.flush()
             main(list(arguments), standalone_mode=False)

@@ -1,19 +1,26 @@
 """Makes the demo world from a seed, and writes its dumps into a home."""
 
+import json
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
+from typing import Any
 
+from tempkb.benchmarks.fact_queries.prompts import date_in_words, template_set
 from tempkb.core.errors import SettingsError
 from tempkb.core.files import replace_whole
+from tempkb.core.model_words import Family
 from tempkb.core.settings import load_home
+from tempkb.core.windows import Granularity
 from tempkb.demo.articles import Subject, article, invent, vandalism, write_facts
 from tempkb.demo.births import write_births
 from tempkb.demo.careers import write_districts
 from tempkb.demo.export import write_dump, write_entities
+from tempkb.demo.facts import WORDS
 from tempkb.demo.linking import write_links, write_newcomers
-from tempkb.demo.pages import USERS, Clock, Name, Page, Pages, World, quarters, write_stories
+from tempkb.demo.pages import DAY, USERS, Clock, Name, Page, Pages, World, quarters, write_stories
 from tempkb.demo.words import chance_of
 
 _FIRST_STORY = 11
@@ -89,6 +96,47 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
     return [*write_dump(world, day, home.dumps), *write_entities(world, day, home.dumps)]
 
 
+def news(world: World, n_texts: int = 4) -> Iterator[dict[str, Any]]:
+    """Yield what newspapers write of careers and owners: some sentences in each quarter on each fact that holds then.
+
+    Articles say it once, when it begins; newspapers say it again as long as it holds.
+
+    Args:
+        n_texts: of each fact in each quarter.
+
+    Returns:
+        as `tempkb corpus add` reads them: text, date (a day) and spans, which is the place of the object alone.
+    """
+    chance, facts = chance_of(f"{world.seed}/news"), world.facts
+    for window in world.clock.windows[:-1]:
+        day = window.start + _TOLD_AFTER * DAY
+        for one in sorted(facts.told_on(day), key=lambda one: (one.subject, one.relation, one.object)):
+            subject, name = facts.items[one.subject].label, facts.items[one.object].label
+            wordings = WORDS["wordings"][one.relation] if subject and one.relation in _IN_NEWS else ()
+            for wording in chance.sample(wordings, n_texts if wordings else 0):
+                text = wording.format(s=subject, o=name)
+                start = len(wording.partition("{o}")[0].format(s=subject))
+                yield {"text": text, "date": f"{day}", "spans": [[start, start + len(name)]]}
+
+
+def write_time(world: World, folder: Path) -> list[Path]:
+    """Write for models that are told the time: the world's news, queries about it, and checkpoints to begin with.
+
+    Returns:
+        what was written.
+    """
+    from tempkb.demo.models.training import write_bases
+
+    told = list(news(world))
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_whole(folder / "news.jsonl", "".join(json.dumps(one) + "\n" for one in told).encode())
+    queries = [f"{one.relation},{one.language},{one.wording}" for one in template_set("templama")]
+    queries = [one for one in queries if one.partition(",")[0] in _IN_NEWS]
+    replace_whole(folder / "queries.csv", "\n".join(["relation,language,wording", *queries, ""]).encode())
+    write_bases((f"{date_in_words(Granularity.YEAR, one['date'][:4])}{one['text']}" for one in told), folder)
+    return [folder / "news.jsonl", folder / "queries.csv", *(folder / family for family in TIME_STEPS)]
+
+
 def _titles(pages: Iterable[Page]) -> set[str]:
     return {name.title for page in pages for name in page.names}
 
@@ -142,6 +190,10 @@ def _number_revisions(pages: list[Page]) -> None:
 
 
 _STUDY = "2021-01-01..2024-01-01"
+_ASKED = ("undated", "dated", "dates")
+# Of these alone queries do not begin with the answer, which a causal model could not know.
+_IN_NEWS = ("P54", "P102", "P108", "P127")
+_TOLD_AFTER = 45  # days from the beginning of a quarter to its news
 # In which entities that came later are not there yet.
 _EARLIER = ("--pool", "2022-01-01", "--pool", "2023-01-01")
 
@@ -167,3 +219,57 @@ STEPS = (
     ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
 )
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""
+
+TIME_WORLD = (12, 467, 12)
+"""Seed, pages and quarters of the world of `demo --time`; its numbers of steps were chosen in the world of seed 11."""
+TIME_STEPS: Mapping[Family, int] = {"causal": 750, "seq2seq": 600}
+"""Of a model that is told the time, or of all experts of one together."""
+REGIMES = ("uniform", "temporal", "yearly")
+_RATES = {"causal": 0.004, "seq2seq": 0.002}
+_N_YEARS = 3
+Command = Sequence[str]
+
+
+def training(family: Family, regime: str, folder: Path, steps: int, name: str, *further: str) -> Command:
+    """Return the command that trains a model which is told the time.
+
+    Args:
+        folder: with what `write_time` wrote.
+        steps: of the model, or of all its experts together.
+        further: options.
+    """
+    own = steps // _N_YEARS if regime == "yearly" else steps
+    numbers = {"steps": own, "learning_rate": _RATES[family], "random_weights": "true", "asked": "spans"}
+    told = [word for number, value in numbers.items() for word in ("--set", f"{number}={value}")]
+    read = ("--corpus", "news", "--windows", _STUDY, "--base", f"{folder / family}", "--preset", "small")
+    return ("train", regime, "--name", name, *read, *told, *further)
+
+
+def time_steps(folder: Path) -> Iterator[Sequence[Sequence[Command]]]:
+    """Yield the commands of `demo --time`: rows of commands of which those of a group are run beside one another.
+
+    Args:
+        folder: with what `write_time` wrote.
+    """
+    dump, queries = folder.parent / "dumps" / "wikidatawiki", f"{folder / 'queries.csv'}"
+    (facts,) = dump.rglob("*-all.json.gz")
+    yield [
+        [
+            ("build", "--dump", f"{facts}"),
+            ("release", "templama", _STUDY, "--templates", queries, "--set", "min_objects=1", "--name", "years"),
+            ("corpus", "add", "news", f"{folder / 'news.jsonl'}", "--chunker", "none"),
+        ]
+    ]
+    rows: list[list[Command]] = [[], []]
+    for place, (family, regime) in enumerate(product(TIME_STEPS, REGIMES)):
+        # Models of T5 take longer.
+        rows[place > len(REGIMES)].append(training(family, regime, folder, TIME_STEPS[family], f"{family}-{regime}"))
+    yield rows
+    yield [
+        [
+            ("score", "--all", "--scorer", "span", *(word for one in _ASKED for word in ("--variant", one))),
+            ("generate", "--all"),
+            ("results",),
+            ("paper", "templama", "regimes", "--picture", f"{folder / 'regimes.png'}"),
+        ]
+    ]

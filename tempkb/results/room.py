@@ -6,7 +6,7 @@ from tempkb.results import judged_tables, regimes
 from tempkb.results.popularity import RESULTS_BY_POPULARITY
 from tempkb.results.tables import TABLES
 from tempkb.results.updates import UPDATED_MODELS
-from tempkb.results.views import OF_ENTITIES, OF_GAPS, OF_LEAKS, OF_LINKING
+from tempkb.results.views import OF_DATES, OF_ENTITIES, OF_GAPS, OF_LEAKS, OF_LINKING
 
 VIEWS = (
     *(view for one in BENCHMARKS if one.reading for view in one.reading.views),
@@ -18,6 +18,7 @@ VIEWS = (
     *regimes.VIEWS,
     RESULTS_BY_POPULARITY,
     UPDATED_MODELS,
+    *OF_DATES,
 )
 
 ROOM = Room("results", TABLES, VIEWS, "tempkb.results.steps")

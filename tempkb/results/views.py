@@ -1,15 +1,19 @@
 """Declares views of models' results: by entity, by time since their knowledge ends, of unread items, and of linking."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING
+from tempkb.benchmarks.fact_queries.prompts import DATED, UNDATED
+from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING, ONCE
+from tempkb.benchmarks.fact_queries.views import DATE_PAIRS, FACT_SCORES
 from tempkb.benchmarks.reading import Part, united
-from tempkb.core.estimates_sql import end_of_window, window_of
+from tempkb.core.estimates_sql import SHARE, end_of_window, estimates, window_of
 from tempkb.models.linking.known import rows_of
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.models.tables import MODELS
+from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.results.linking_sql import BY_TRAINING, accuracies, counts, spaces
 from tempkb.results.tables import LINKING_SUMS
+from tempkb.store.quoting import literals
 from tempkb.store.tables import View
 
 LINKED = "linker"
@@ -181,6 +185,81 @@ LEAK_FREE_ITEMS = View(
 )
 
 OF_LEAKS = (LEAK_FREE_ITEMS,)
+
+
+_OF_CHOICE = "release, model, way, asked, measure"
+_IDS = "list_sort(list_distinct(list_transform(answers, lambda one: one.entity_id)))"
+_OF_FACTS = {one.name: one.reading.queries.name for one in BENCHMARKS if one.reading and one.reading.queries}
+_ALL_QUERIES = " UNION ALL ".join(
+    f"SELECT release, query_id, window_start, subject_id, relation, query, {_IDS} AS ids FROM {queries} "
+    "WHERE template_no = 1"
+    for queries in _OF_FACTS.values()
+)
+# What begins with its answer cannot be known by a causal model.
+_CAN_BE_KNOWN = "NOT (way LIKE 'causal.%' AND starts_with(query, '_X_'))"
+
+DATED_CHOICES = View(
+    name="dated_choices",
+    meaning="What models that are told the time know of facts, and others beside them: one row a choice, "
+    "which is right or not. asked: undated, or dated, with the date in front, which is how models are asked that were "
+    "trained with dates, or by an expert of each. way: the scorer or decoder. measure: previous (an answer is more "
+    "likely than an object that was one in the window before and is none any more), object (of two objects that held "
+    "on different dates, the one that held on the date of the prompt is more likely; both dates count, so that a model "
+    "that is moved by no date has one half), date (an object is more likely after a date on which it held than after "
+    "one on which it did not), answer_changed and answer_unchanged (a right name is the answer to a query that lost an "
+    "answer of the window before, or that has the same ones). Of causal models queries that begin with their answer "
+    "are left out.",
+    query=f"""
+    WITH queries AS (
+        SELECT release, query_id AS item_id, subject_id, relation, query, ids,
+               lag(ids) OVER (PARTITION BY release, subject_id, relation ORDER BY window_start) AS before
+        FROM ({_ALL_QUERIES})
+    ), dates AS (
+        SELECT d.*, q.relation, q.query, d.scorer AS way
+        FROM {DATE_PAIRS.name} AS d JOIN queries AS q ON q.release = d.release AND q.item_id = d.query_id
+    ), choices AS (
+        SELECT r.release, r.model, r.scorer AS way, r.variant AS asked, 'previous' AS measure, r.item_id,
+               r.target_id AS object_id, p.target_id AS other, r.log_prob_nats > p.log_prob_nats AS is_right
+        FROM {FACT_SCORES.name} AS r JOIN {FACT_SCORES.name} AS p USING (release, model, scorer, variant, item_id)
+        WHERE r.role = 'current' AND p.role = 'previous' AND r.status = 'scored' AND p.status = 'scored'
+            AND r.variant IN ('{UNDATED}', '{DATED}')
+        UNION ALL
+        SELECT release, model, way, '{DATED}', 'date', query_id, object_id, wrong_date, is_won FROM dates
+        UNION ALL
+        SELECT release, model, way, '{DATED}', 'object', r.query_id, r.object_id, o.object_id,
+               r.right_nats > o.wrong_nats
+        FROM dates AS r JOIN dates AS o USING (release, model, way, subject_id, relation)
+        WHERE r.right_date = o.wrong_date AND r.wrong_date = o.right_date AND r.object_id <> o.object_id
+        UNION ALL
+        SELECT release, model, decoder, CASE wording WHEN '{ONCE}' THEN '{UNDATED}' ELSE wording END,
+               CASE WHEN before = ids THEN 'answer_unchanged' ELSE 'answer_changed' END, item_id, NULL, NULL,
+               exact_match = 1
+        FROM {JUDGED_ANSWERS.name} JOIN queries USING (release, item_id)
+        WHERE benchmark IN ({literals(_OF_FACTS)}) AND wording IN ('{ONCE}', '{DATED}') AND exact_match IS NOT NULL
+            AND (before = ids OR len(list_intersect(before, ids)) < len(before))
+    )
+    SELECT {_OF_CHOICE}, subject_id, item_id, object_id, other, is_right
+    FROM choices JOIN queries USING (release, item_id) WHERE {_CAN_BE_KNOWN}
+    """,
+    needs=(DATE_PAIRS.name,),
+    optional=(*_OF_FACTS.values(), JUDGED_ANSWERS.name),
+)
+
+DATED_CHOICE_RESULTS = View(
+    name="dated_choice_results",
+    meaning="Shares of right choices (dated_choices) by model, way, asked and measure; standard errors are by subject.",
+    query=estimates(
+        f"""
+        SELECT {_OF_CHOICE}, 'share of choices' AS metric, 'right' AS aggregate, '{SHARE}' AS form,
+               subject_id AS cluster, count(*) AS n, count(*) FILTER (is_right) AS s, count(*) AS items
+        FROM {DATED_CHOICES.name} GROUP BY ALL
+        """,
+        (*_OF_CHOICE.split(", "), "metric", "aggregate"),
+    ),
+    needs=(DATED_CHOICES.name,),
+)
+
+OF_DATES = (DATED_CHOICES, DATED_CHOICE_RESULTS)
 
 
 _OF_SUM = """

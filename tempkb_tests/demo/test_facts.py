@@ -1,10 +1,15 @@
-"""The facts of the demo world: what was heard late and what was corrected, with rows by hand."""
+"""The facts of the demo world: what was heard late and what was corrected, with rows by hand; its news."""
 
-from datetime import date
+import re
+import tomllib
+from collections import Counter
+from datetime import date, timedelta
 
 import pytest
 
 from tempkb.demo.export import write_entities
+from tempkb.demo.words import DATA
+from tempkb.demo.world import news
 from tempkb.platform.api import open_store
 from tempkb.store.plain import plain_rows
 from tempkb.wiki.dumps.catalogue import find_dumps
@@ -47,3 +52,34 @@ def test_23_what_was_heard_late_and_what_was_corrected(store, world):
     assert [edits["2023-07-01"][name] for name in ("n_added", "n_removed", "n_changed")] == [1, 0, 0]
     assert [edits["2021-10-01"][name] for name in ("n_added", "n_removed", "n_changed")] == [0, 1, 0]
     assert [edits["2021-01-01"][name] for name in ("n_added", "n_removed", "n_changed")] == [0, 0, 0]
+
+
+def test_news_say_in_each_quarter_what_holds_on_their_day_and_mark_the_object(world):
+    """Each sentence is read by the wordings of `facts.toml`, and looked up among the dates of the statements."""
+    patterns = [
+        (relation, re.compile(re.escape(one).replace(r"\{s\}", "(?P<s>.+)").replace(r"\{o\}", "(?P<o>.+)")))
+        for relation in ("P54", "P102", "P108", "P127")
+        for one in tomllib.loads((DATA / "facts.toml").read_text("utf-8"))["wordings"][relation]
+    ]
+    named = {entity_id: item.label for entity_id, item in world.facts.items.items()}
+    said = {}
+    for one in world.facts.statements:
+        said.setdefault((named[one.subject], one.relation, named.get(one.object)), []).append(one)
+    n_texts = Counter()
+    for one in news(world):
+        day, (relation, found) = date.fromisoformat(one["date"]), _only(one["text"], patterns)
+        assert one["spans"] == [[*found.span("o")]]
+        assert any(
+            getattr(start, "day", day) <= day <= getattr(end, "last", day)
+            for fact in said[found["s"], relation, found["o"]]
+            for start, end in zip(fact.starts or [None], fact.ends or [None], strict=False)
+        ), one
+        n_texts[day, found["s"], relation, found["o"]] += 1
+    assert {*n_texts.values()} == {4}
+    assert {day for day, *_ in n_texts} == {one.start + timedelta(days=45) for one in world.clock.windows[:-1]}
+    assert list(news(world)) == list(news(world))
+
+
+def _only(text, patterns):
+    ((relation, found),) = [(relation, found) for relation, one in patterns if (found := one.fullmatch(text))]
+    return relation, found

@@ -11,14 +11,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 import tempkb
+import tempkb.demo.world
 from tempkb.commands.cli import main
 from tempkb.core.errors import SettingsError
 from tempkb.demo.export import write_dump
 from tempkb.demo.world import make_world
+from tempkb.platform.api import open_store
 from tempkb_tests.conftest import run_tempkb
 
 
@@ -241,3 +244,46 @@ def test_make_demo_installs_what_users_need_and_runs_one_command(tmp_path):
 def test_developers_get_the_rest(tmp_path, target):
     installed = [line.split()[-1].strip(chr(34)) for line in planned(target, tmp_path) if "pip install" in line]
     assert installed == [".[linking]", ".[dev]"]
+
+
+@pytest.mark.parametrize("other", [("--second",), ("--seed", "8"), ("--all",)])
+def test_the_demo_of_time_is_of_its_own_world(home_folder, other):
+    done = CliRunner().invoke(main, ["demo", "--time", *other])
+    assert done.exit_code == 2
+    assert "leave out the other options" in done.output
+    assert not home_folder.exists()
+
+
+@pytest.mark.slow
+def test_the_demo_of_time_trains_and_asks_its_models_and_shows_what_they_know(home_folder, monkeypatch):
+    """With a few steps they know nothing, but all of them are there, each asked as it was trained."""
+    monkeypatch.setattr(tempkb.demo.world, "TIME_STEPS", {"causal": 6, "seq2seq": 6})
+    done = CliRunner().invoke(main, ["demo", "--time"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    regimes = {f"{family}-{regime}" for family in ("causal", "seq2seq") for regime in ("uniform", "temporal", "yearly")}
+    trained = {
+        one.parent.name: msgspec.json.decode(one.read_bytes())["numbers"]
+        for one in (home_folder / "models").glob("*/training.json")
+    }
+    assert {*trained} == regimes
+    assert {name: own["steps"] for name, own in trained.items()} == {
+        name: 2 if name.endswith("yearly") else 6 for name in regimes
+    }
+    assert {(own["asked"], own["corpus"]) for own in trained.values()} == {("spans", "news")}
+    rows = open_store().ask("FROM dated_choices", "dated_choices")
+    asked = {(row["model"], row["asked"], row["measure"]) for row in rows}
+    scored = {("undated", "previous"), ("dated", "previous"), ("dated", "object"), ("dated", "date")}
+    answered = {(how, f"answer_{kind}") for how in ("undated", "dated") for kind in ("changed", "unchanged")}
+    told = {name for name in regimes if not name.endswith("uniform")}
+    assert asked == {(name, *one) for name in regimes for one in scored | {("undated", "answer_changed")}} | {
+        (name, *one) for name in regimes for one in answered if name in told or one[0] == "undated"
+    }
+    # Of two objects both dates are asked, so that a model that no date moves is right in half of them.
+    pairs = [row for row in rows if row["measure"] == "object"]
+    assert {(row["model"], row["object_id"], row["other"]) for row in pairs} == {
+        (row["model"], row["other"], row["object_id"]) for row in pairs
+    }
+    last = done.output[done.output.rindex("$ ") :]
+    assert "paper templama regimes" in last
+    assert all(name in last for name in regimes)
+    assert (home_folder / "time" / "regimes.png").stat().st_size > 10_000

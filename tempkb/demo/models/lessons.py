@@ -5,7 +5,7 @@ fact more often; so a share of tokens belongs to each kind of article, and its s
 byte-level vocabulary serves all models of a home, with what each family puts around a text.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, islice
 from pathlib import Path
@@ -120,8 +120,8 @@ AROUND = 2  # special tokens that a model reads around a sentence, at most
 _SPECIAL = (BEGIN, PAD, END, MASK, *SENTINELS)
 
 
-def train_tokenizer(corpora: Sequence[Corpus]) -> Tokenizer:
-    """Train a vocabulary on the sentences of all corpora; it puts nothing around a text.
+def train_tokenizer(texts: Iterable[str]) -> Tokenizer:
+    """Train a vocabulary on texts; it puts nothing around a text.
 
     All bytes are in it, so that every text can be read and written again.
     """
@@ -134,7 +134,7 @@ def train_tokenizer(corpora: Sequence[Corpus]) -> Tokenizer:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator((one.text for corpus in corpora for one in corpus.sentences), trainer)
+    tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
 

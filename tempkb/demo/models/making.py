@@ -109,7 +109,7 @@ def _lessons(
     # The library of tokenizers is imported only where something is to be trained.
     from tempkb.demo.models.lessons import rows_of, train_tokenizer
 
-    tokenizer = train_tokenizer([corpora[cut] for cut in sorted(corpora)])
+    tokenizer = train_tokenizer(one.text for cut in sorted(corpora) for one in corpora[cut].sentences)
     rows = {cut: rows_of(tokenizer, corpora[cut]) if cut else () for cut in {one.cut for one in missing}}
     return [
         Lesson(one.name, one.family, recipe_of[one], one.seed, rows[one.cut], tokenizer.to_str(), places[one])

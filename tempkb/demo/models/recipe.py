@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +107,17 @@ RECIPES: Mapping[Family, Recipe] = {
     ),
 }
 
+
+def _deeper(family: Family, **config: Any) -> Recipe:
+    return replace(RECIPES[family], config={**RECIPES[family].config, **config})
+
+
+BASES: Mapping[Family, Recipe] = {
+    # One layer of attention cannot join what precedes a name to the subject and to the date at once.
+    "causal": _deeper("causal", num_hidden_layers=2, initializer_range=0.05),
+    "seq2seq": _deeper("seq2seq", num_layers=2, num_decoder_layers=2),
+}
+"""Architectures with which models begin that are told the time."""
 
 _UNTRAINED = "untrained"
 _NAME = re.compile(

@@ -9,7 +9,7 @@ the sentence, or a few of its tokens if there is no name in it.
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,9 @@ from tempkb.demo.models.lessons import (
     of_family,
     special_ids,
     steps,
+    train_tokenizer,
 )
-from tempkb.demo.models.recipe import CONTEXT_TOKENS, EXPOSURE, STEP_TOKENS, Recipe
+from tempkb.demo.models.recipe import BASES, CONTEXT_TOKENS, EXPOSURE, STEP_TOKENS, Recipe
 from tempkb.engine.items import Report
 from tempkb.models.batching import only_at
 from tempkb.models.checkpoints import quiet_transformers
@@ -180,19 +181,32 @@ def train(lesson: Lesson, folder: Path, report: Report) -> None:
     """
     tokenizer = Tokenizer.from_str(lesson.tokenizer)
     special = special_ids(tokenizer)
-    names = {"bos_token": BEGIN, "eos_token": END, "pad_token": PAD, "mask_token": MASK}
     with quiet_transformers(), _reproducibly(lesson.seed):
         module = _new_module(lesson.recipe, tokenizer.get_vocab_size(), special)
         _learn(module, lesson, special, report)
         module.save_pretrained(folder)
-        transformers.PreTrainedTokenizerFast(
-            tokenizer_object=of_family(tokenizer, lesson.family), model_max_length=CONTEXT_TOKENS, **names
-        ).save_pretrained(folder)
+        _save_tokenizer(tokenizer, lesson.family, folder)
 
 
-def _new_module(recipe: Recipe, n_tokens: int, special: dict[str, int]) -> Any:
-    architecture = getattr(transformers, recipe.architecture)
-    config = architecture.config_class(
+def write_bases(texts: Iterable[str], folder: Path) -> None:
+    """Write checkpoints without weights, one a family, with a vocabulary trained on texts: `BASES`."""
+    tokenizer = train_tokenizer(texts)
+    for family, recipe in BASES.items():
+        config = _config(recipe, tokenizer.get_vocab_size(), special_ids(tokenizer))
+        config.architectures = [recipe.architecture]
+        config.save_pretrained(folder / family)
+        _save_tokenizer(tokenizer, family, folder / family)
+
+
+def _save_tokenizer(tokenizer: Tokenizer, family: Family, folder: Path) -> None:
+    names = {"bos_token": BEGIN, "eos_token": END, "pad_token": PAD, "mask_token": MASK}
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=of_family(tokenizer, family), model_max_length=CONTEXT_TOKENS, **names
+    ).save_pretrained(folder)
+
+
+def _config(recipe: Recipe, n_tokens: int, special: dict[str, int]) -> Any:
+    config = getattr(transformers, recipe.architecture).config_class(
         vocab_size=n_tokens,
         bos_token_id=special[BEGIN],
         eos_token_id=special[END],
@@ -202,7 +216,11 @@ def _new_module(recipe: Recipe, n_tokens: int, special: dict[str, int]) -> Any:
     )
     if config.is_encoder_decoder:
         config.decoder_start_token_id = special[PAD]
-    module = architecture(config)
+    return config
+
+
+def _new_module(recipe: Recipe, n_tokens: int, special: dict[str, int]) -> Any:
+    module = getattr(transformers, recipe.architecture)(_config(recipe, n_tokens, special))
     with torch.no_grad():
         for name, factor in recipe.scaled.items():
             module.get_parameter(name).mul_(factor)

@@ -3,7 +3,7 @@
 Which row of the mixture is read as the n-th example is a function of n alone (`Draws`), so that a training that was
 killed goes on with the next one. What is asked is what a score asks: of models with an encoder one span of the text is
 hidden (salient span masking; T5 reads `<extra_id_0>` in its place, and answers `<extra_id_0> span <extra_id_1>`), and
-causal models are asked for every token behind the date.
+causal models are asked for every token behind the date, or for those of one span after what precedes it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -111,11 +111,13 @@ class Asking:
 
     Args:
         max_tokens: of the text with its date.
+        asked: of causal models, all tokens or those of one span.
     """
 
-    def __init__(self, model: LoadedModel, max_tokens: int) -> None:
+    def __init__(self, model: LoadedModel, max_tokens: int, asked: str = "all") -> None:
         # The model itself is no part, since other processes make rows as well.
-        self._tokenizer, self._is_causal = model.tokenizer, model.family == "causal"
+        self._tokenizer, is_causal = model.tokenizer, model.family == "causal"
+        self._asks_for_all, self._template = is_causal and asked == "all", "span" if is_causal else "span_end"
         self._max_tokens = min(max_tokens, model.context_tokens or max_tokens)
         self._planners = {
             template: model.traits.planner(template, model.tokenizer, model.module.config, self._max_tokens)
@@ -133,12 +135,15 @@ class Asking:
         if len(tokens.ids) > most:
             text = text[: max(0, tokens.offsets[most][0] - len(date))].rstrip()
             (tokens,) = tokenize(self._tokenizer, [date + text])
-        if self._is_causal:
+        if self._asks_for_all:
             return self._continued(date, text) if text.strip() else None
+        planner = self._planners[self._template]
         for start, end in spans:
             if end <= len(text):
                 prompt = Prompt(date + text[:start], text[start:end], text[end:])
-                if isinstance(plan := self._planners["span_end"].plan(prompt, tokens), Plan):
+                read = planner.text(prompt)
+                own = tokens if read == tokens.text else tokenize(self._tokenizer, [read])[0]
+                if isinstance(plan := planner.plan(prompt, own), Plan):
                     return plan.rows[0]
         return None
 
@@ -259,7 +264,7 @@ def new_trainer(model: LoadedModel, lesson: DatedLesson, folder: Path, keep_seco
     return transformers.Trainer(
         model=model.module,
         args=told,
-        train_dataset=Examples(lesson, mixture, Asking(model, recipe.max_tokens)),
+        train_dataset=Examples(lesson, mixture, Asking(model, recipe.max_tokens, recipe.asked)),
         data_collator=partial(padded, model.pad_id, model.traits.has_sources),
         compute_loss_func=loss,
         callbacks=[Watch(lesson, told.device, keep_seconds)],

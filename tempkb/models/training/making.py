@@ -62,7 +62,7 @@ class Training:
                 f"{self._what}: its base {request.base} is a masked model; expected a causal one, or one with an "
                 "encoder and a decoder, such as T5"
             )
-        self.mixing = Mixing(store, request, has_spans=self.family == "seq2seq")
+        self.mixing = Mixing(store, request, has_spans=self.family == "seq2seq" or self.recipe.asked == "spans")
         self.place = store.home.checkpoints / request.name
 
     @cached_property

@@ -91,6 +91,9 @@ class Recipe:
     weight_decay: Positive = option(0.0, "Decay of weights.")
     max_grad_norm: Positive = option(0.0, "Longest gradient; longer ones are made as long; 0: of any length.")
     dropout: Share = option(0.1, "Share of activations that are left out.")
+    asked: Literal["all", "spans"] = option(
+        "all", "Of causal models: all tokens of a text, or those of one of its spans, as models with an encoder are."
+    )
     random_weights: bool = option(False, "Begin with random weights of the base's architecture, not with its own.")
     oldest: bool = option(
         False, "Also read what stood in the home's first window already, and may be much older than its date says."

@@ -140,7 +140,7 @@ def test_what_is_withheld_is_named_by_as_many_sentences_of_others_as_the_readme_
 
 
 def test_both_models_read_facts_equally_often_though_their_corpora_differ_in_size(corpora):
-    tokenizer = train_tokenizer([corpora[cut] for cut in CUTS])
+    tokenizer = train_tokenizer(one.text for cut in CUTS for one in corpora[cut].sentences)
     rows = {cut: rows_of(tokenizer, corpora[cut]) for cut in CUTS}
     sizes = [sum(len(row.ids) for row in rows[cut]) for cut in CUTS]
     assert sizes[1] > 1.2 * sizes[0]
@@ -186,7 +186,7 @@ def test_a_sentence_that_is_longer_than_a_step_is_cut():
 
 
 def test_every_text_can_be_read_and_written_again(corpora):
-    tokenizer = train_tokenizer([corpora[cut] for cut in CUTS])
+    tokenizer = train_tokenizer(one.text for cut in CUTS for one in corpora[cut].sentences)
     assert tokenizer.get_vocab_size() == 2000
     for text in ("Zürich – 東京 и Москва", "👩\u200d🚀 e\u0301 \u202e\x00\n\t", "<s> or [MASK]", "C++"):
         tokenizer.encode_special_tokens = True

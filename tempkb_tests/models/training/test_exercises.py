@@ -146,6 +146,24 @@ def test_a_causal_model_is_asked_for_all_behind_the_date_and_for_the_end(kind):
     assert dated.positions == tuple(range(len(dated.tokens) - len(dated.targets), len(dated.tokens)))
 
 
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+@pytest.mark.parametrize("in_front", ["", "year: 2014 "])
+def test_a_causal_model_is_asked_for_the_tokens_of_a_span_alone_where_spans_are_asked_for(kind, in_front):
+    model, asking = tiny(kind), exercises.Asking(tiny(kind), 60, "spans")
+    left, span = in_front + SENTENCE[: SPAN[0]], SENTENCE[slice(*SPAN)]
+    read, before = (model.tokenizer(one).input_ids for one in (left + span, left.rstrip()))
+    row = asking.row(in_front, SENTENCE, [SPAN])
+    # Each is asked for behind the token before it, and nothing behind the span is read.
+    assert row.tokens == tuple(read[:-1])
+    assert row.targets == tuple(read[len(before) :])
+    assert row.positions == tuple(range(len(before) - 1, len(read) - 1))
+    # A span that begins the text follows nothing, so that the next one is asked for.
+    if not in_front:
+        assert asking.row("", SENTENCE, [(0, 12), SPAN]) == row
+        assert asking.row("", SENTENCE, [(0, 12)]) is None
+    assert asking.row(in_front, SENTENCE, []) is None
+
+
 def test_what_is_beyond_the_tokens_that_are_read_is_left_out():
     model = tiny("llama")
     long = " ".join([SENTENCE] * 9)
