@@ -166,7 +166,9 @@ def _report(family: Family, one: Contrast, found: Sequence[Mapping[tuple[str, Le
     sides = [[own[family, one.of], own[family, one.minus] if one.minus else 0.5] for own in found]
     mean, low, high = interval([of - minus for of, minus in sides])
     is_within, has_zero = low > -_MARGIN and high < _MARGIN, low <= 0 <= high
-    verdict = f"within {_MARGIN}" if is_within else "zero is included" if has_zero else "not zero"
+    verdict = (
+        f"within {_MARGIN}" if is_within else "zero is included" if has_zero else "positive" if low > 0 else "negative"
+    )
     levels_of = " and ".join(f"{fmean(values):.3f}" for values in zip(*sides, strict=True))
     sys.stdout.write(
         f"| `{family}` | {one.meaning} | {len(found)} | {levels_of} | {mean:.3f} [{low:.3f}, {high:.3f}] | {verdict} |\n"
