@@ -13,7 +13,7 @@ _SUMS = f"""
         SELECT DISTINCT b.regime, b.corpus, b.model AS base, b.first_period, b.until AS since, u.until
         FROM {MODEL_TRAININGS.name} AS b JOIN {MODEL_TRAININGS.name} AS u ON u.base = b.model AND u.regime = b.regime
         WHERE u.until > b.until
-    ), compared AS (
+    ), compared AS MATERIALIZED (
         SELECT u.*, m.model, m.newest_share, m.steps,
                CASE WHEN m.model = u.base THEN 'before' WHEN m.base <> u.base THEN 'anew'
                     ELSE coalesce(m.newest_share::VARCHAR, 'even') END AS alpha
@@ -22,6 +22,10 @@ _SUMS = f"""
             m.first_period = u.first_period AND m.corpus = u.corpus
             AND m.base NOT IN (SELECT model FROM {MODEL_TRAININGS.name})
         )))
+    ), scored AS MATERIALIZED (
+        SELECT release, window_start, item_id, variant, role, cluster_id, model, scorer, log_prob_nats FROM fact_scores
+        WHERE status = 'scored' AND split = 'test' AND role IN ('current', 'previous')
+            AND model IN (SELECT model FROM compared)
     ), measured AS (
         SELECT benchmark, release, model, decoder AS way, wording, window_start, cluster_id AS cluster,
                'mean of items, by year' AS metric, 'f1' AS aggregate, '{FRACTION}' AS form, f1 AS value
@@ -30,10 +34,9 @@ _SUMS = f"""
         SELECT benchmark, release, model, scorer AS way, variant AS wording, r.window_start, r.cluster_id AS cluster,
                'share of pairs, by year' AS metric, 'prefers_right' AS aggregate, '{SHARE}' AS form,
                (r.log_prob_nats > p.log_prob_nats)::INTEGER AS value
-        FROM fact_scores AS r JOIN fact_scores AS p USING (release, item_id, variant, model, scorer)
+        FROM scored AS r JOIN scored AS p USING (release, item_id, variant, model, scorer)
         JOIN {FACT_RELEASES.name} USING (release)
-        WHERE r.role = 'current' AND p.role = 'previous' AND r.split = 'test'
-            AND r.status = 'scored' AND p.status = 'scored'
+        WHERE r.role = 'current' AND p.role = 'previous'
     ), placed AS (
         SELECT {_OF}, form, year(window_start) AS year, cluster, value
         FROM (
