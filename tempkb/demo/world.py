@@ -221,7 +221,7 @@ STEPS = (
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""
 
 TIME_WORLD = (12, 467, 12)
-"""Seed, pages and quarters of the world of `demo --time`; its numbers of steps were chosen in the world of seed 11."""
+"""Seed, pages and quarters of the world of `demo --time`, in which, and in that of seed 11, its steps were chosen."""
 TIME_STEPS: Mapping[Family, int] = {"causal": 750, "seq2seq": 600}
 """Of a model that is told the time, or of all experts of one together."""
 REGIMES = ("uniform", "temporal", "yearly")

@@ -47,7 +47,7 @@ _SUMS = f"""
         WHERE CASE WHEN regime IN ('temporal', 'yearly') THEN wording IN ('dated', 'text_dated')
               ELSE wording IN ('once', 'undated', 'text_undated') END
     )
-    SELECT * EXCLUDE (year, value, whole), count(*) AS items, sum(1 / whole) AS n, sum(value / whole) AS s
+    SELECT {_OF}, form, cluster, count(*) AS items, sum(1 / whole) AS n, sum(value / whole) AS s
     FROM (SELECT *, count(*) OVER (PARTITION BY {_OF}, year) AS whole FROM placed) GROUP BY ALL
 """
 

@@ -210,19 +210,21 @@ DATED_CHOICES = View(
     "answer of the window before, or that has the same ones). Of causal models queries that begin with their answer "
     "are left out.",
     query=f"""
-    WITH queries AS (
+    WITH queries AS MATERIALIZED (
         SELECT release, query_id AS item_id, subject_id, relation, query, ids,
                lag(ids) OVER (PARTITION BY release, subject_id, relation ORDER BY window_start) AS before
         FROM ({_ALL_QUERIES})
-    ), dates AS (
+    ), scored AS MATERIALIZED (
+        SELECT release, model, scorer, variant, item_id, target_id, role, log_prob_nats FROM {FACT_SCORES.name}
+        WHERE status = 'scored' AND role IN ('current', 'previous') AND variant IN ('{UNDATED}', '{DATED}')
+    ), dates AS MATERIALIZED (
         SELECT d.*, q.relation, q.query, d.scorer AS way
         FROM {DATE_PAIRS.name} AS d JOIN queries AS q ON q.release = d.release AND q.item_id = d.query_id
     ), choices AS (
         SELECT r.release, r.model, r.scorer AS way, r.variant AS asked, 'previous' AS measure, r.item_id,
                r.target_id AS object_id, p.target_id AS other, r.log_prob_nats > p.log_prob_nats AS is_right
-        FROM {FACT_SCORES.name} AS r JOIN {FACT_SCORES.name} AS p USING (release, model, scorer, variant, item_id)
-        WHERE r.role = 'current' AND p.role = 'previous' AND r.status = 'scored' AND p.status = 'scored'
-            AND r.variant IN ('{UNDATED}', '{DATED}')
+        FROM scored AS r JOIN scored AS p USING (release, model, scorer, variant, item_id)
+        WHERE r.role = 'current' AND p.role = 'previous'
         UNION ALL
         SELECT release, model, way, '{DATED}', 'date', query_id, object_id, wrong_date, is_won FROM dates
         UNION ALL

@@ -23,6 +23,9 @@ ESTIMATES = [
     "future_entropies",
     "results_by_popularity",
     "answers_by_regime",
+    "dated_choices",
+    "dated_choice_results",
+    "updated_models",
 ]
 OF_ANSWERS = ["answer_results", "names_by_window", "ecbd_recalls", "answers_by_duration"]
 OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]

@@ -98,6 +98,7 @@ def test_rows_say_how_models_were_trained(world):
     found = {row["model"]: row for row in world.read("model_trainings")}
     assert found.keys() == {row["model"] for row in world.rows["models"]} - {"cbqa"}
     assert found["told"] == {
+        "newest_share": None,
         "model": "told",
         "regime": "temporal",
         "base": "t5",
