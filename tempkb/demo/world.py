@@ -97,12 +97,12 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
 
 
 def news(world: World, n_texts: int = 4) -> Iterator[dict[str, Any]]:
-    """Yield what newspapers write of careers and owners: some sentences in each quarter on each fact that holds then.
+    """Yield what newspapers write of careers and owners: some sentences in each quarter on each statement that holds.
 
     Articles say it once, when it begins; newspapers say it again as long as it holds.
 
     Args:
-        n_texts: of each fact in each quarter.
+        n_texts: of each statement in each quarter.
 
     Returns:
         as `tempkb corpus add` reads them: text, date (a day) and spans, which is the place of the object alone.

@@ -65,17 +65,21 @@ def test_news_say_in_each_quarter_what_holds_on_their_day_and_mark_the_object(wo
     said = {}
     for one in world.facts.statements:
         said.setdefault((named[one.subject], one.relation, named.get(one.object)), []).append(one)
-    n_texts = Counter()
+    n_texts, held = Counter(), {}
     for one in news(world):
         day, (relation, found) = date.fromisoformat(one["date"]), _only(one["text"], patterns)
         assert one["spans"] == [[*found.span("o")]]
-        assert any(
-            getattr(start, "day", day) <= day <= getattr(end, "last", day)
+        held[day, found["s"], relation, found["o"]] = sum(
+            any(
+                getattr(start, "day", day) <= day <= getattr(end, "last", day)
+                for start, end in zip(fact.starts or [None], fact.ends or [None], strict=False)
+            )
             for fact in said[found["s"], relation, found["o"]]
-            for start, end in zip(fact.starts or [None], fact.ends or [None], strict=False)
-        ), one
+        )
         n_texts[day, found["s"], relation, found["o"]] += 1
-    assert {*n_texts.values()} == {4}
+    # Two statements say the same of Tyra Twice and of Nina Nest.
+    assert {*held.values()} == {1, 2}
+    assert n_texts == {place: 4 * n for place, n in held.items()}
     assert {day for day, *_ in n_texts} == {one.start + timedelta(days=45) for one in world.clock.windows[:-1]}
     assert list(news(world)) == list(news(world))
 
