@@ -19,6 +19,7 @@ from tempkb.core.settings import Settings
 from tempkb.core.windows import Granularity
 from tempkb.models.linking.requests import AddRequest, LinkRequest, TrainRequest
 from tempkb.models.scores.requests import ScoreRequest
+from tempkb.models.training.requests import TrainRequest as ModelTraining
 from tempkb.platform.planning.declaration import Request as BuildRequest
 from tempkb.results.requests import KnowledgeRequest
 from tempkb_tests.docs import DESIGNS
@@ -117,7 +118,7 @@ def test_every_option_of_a_request_is_a_field_of_its_run():
         ("prompt_scores", ScoreRequest),
         ("link", LinkRequest),
         ("linkers", TrainRequest, AddRequest),
-        ("models", ModelRequest),
+        ("models", ModelRequest, ModelTraining),
     ):
         told[step] = {name: field.description for name, field in steps[step].config_schema.config_type.fields.items()}
         assert list(told[step]) == [name for request in requests for name in options_of(request)]
