@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Self, get_type_hints
 
 import msgspec
 
@@ -148,7 +148,7 @@ class Benchmark:
     @property
     def all_options(self) -> tuple[Option, ...]:
         """The options for making a release, without its name and its hyperparameters."""
-        preset = Option("preset", f"{listed(self.presets)}.", default=self.presets[0])
+        preset = Option("preset", f"{listed(self.presets)}.", default=self.presets[0], kind=Literal[self.presets])
         return (self.study, preset, *self.options)
 
     def key_of(self, table: Table) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ def read_as(kind: Any, value: Any) -> Any:
     ((3, 1), ('a', 'b'), True)
     """
     value = value.strip() if isinstance(value, str) else value
-    base, notes = _annotated(kind)
+    base, notes = annotated(kind)
     if forms := [one for one in notes if isinstance(one, Form)]:
         return forms[0].read(value)
     if get_origin(base) in (Union, UnionType):
@@ -121,7 +121,7 @@ def allowed(kind: Any) -> str:
     >>> allowed(Count), allowed(Share), allowed(date | None)
     ('a whole number from 1 to 999,999,999,999', 'a number from 0 to 1', 'a day, YYYY-MM-DD')
     """
-    base, notes = _annotated(kind)
+    base, notes = annotated(kind)
     if said := [one.allowed for one in notes if isinstance(one, Form)]:
         return said[0]
     parts = [one for one in get_args(base) if one is not NoneType]
@@ -270,7 +270,7 @@ class Request:
         return f"tempkb {shlex.join(parts)}"
 
 
-def _annotated(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+def annotated(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return a type without its annotations, and these."""
     return (kind.__origin__, kind.__metadata__) if get_origin(kind) is Annotated else (kind, ())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tempkb.core.files import own
 from tempkb.core.locks import at_work
-from tempkb.core.options import Option, Words, options_of
+from tempkb.core.options import Option, Words, as_word, options_of
 from tempkb.core.wording import counted
 from tempkb.engine.steps import Log, Step, bring
 from tempkb.store.store import Store
@@ -70,8 +70,8 @@ class Order:
 
     @property
     def said(self) -> Words:
-        """The words that say something."""
-        return {name: str(word) for name, word in self.words.items() if word}
+        """The words that say something, as people type them."""
+        return {name: as_word(word) for name, word in self.words.items() if as_word(word)}
 
 
 @dataclass
@@ -250,7 +250,9 @@ def works_on(family: Family, keys: Sequence[str]) -> list[str]:
 
 def said_in(*requests: type) -> tuple[Option, ...]:
     """Return the options of requests as a run's words, which may be left out."""
-    return tuple(Option(one.name, _told(one)) for request in requests for one in options_of(request).values())
+    return tuple(
+        Option(one.name, _told(one), kind=one.kind) for request in requests for one in options_of(request).values()
+    )
 
 
 def _told(one: Option) -> str:

@@ -8,7 +8,10 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from enum import EnumType
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import dagster as dg
 import pyarrow as pa
@@ -16,13 +19,13 @@ import pyarrow as pa
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.core.files import own
 from tempkb.core.locks import Patience, at_work, name_of_run
-from tempkb.core.options import Option
+from tempkb.core.options import Form, Option, annotated
 from tempkb.core.settings import Settings, load_home
 from tempkb.core.windows import Granularity, epoch_seconds, instant
 from tempkb.engine.steps import Step
 from tempkb.engine.tasks import NOTES, Done, Order, Picture, Rows, Shown, Task, bad_in_words, keep_verdicts
 from tempkb.store.materialise import CELL, cells_of, first_rows
-from tempkb.store.promises import Promise, Subject, Verdict
+from tempkb.store.promises import Promise, Subject, Verdict, versions_of
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Family, Table, View
 from tempkb.store.versions import Version
@@ -260,12 +263,31 @@ def _spec(task: Task, step: Step, table: Table, benchmarks: Sequence[Benchmark])
 
 
 def _field(option: Option) -> dg.Field:
-    """The field of a run's configuration for an option; its type is that of the default."""
-    kind: Any = [str] if option.many else type(option.default) if isinstance(option.default, (bool, dict)) else str
+    """The field of a run's configuration for an option; of several values, or of names, it is a list or a mapping."""
     if option.default is None:
         return dg.Field(str, description=option.meaning)
+    kind = type(option.default) if isinstance(option.default, (bool, dict)) else kind_in_dagster(option.kind)
     default = [] if option.many else option.default
+    if default == "" and kind is not str:
+        kind, default = dg.Noneable(kind), None
+    kind = [str] if option.many else kind
     return dg.Field(kind, is_required=False, default_value=default, description=option.meaning)
+
+
+@cache
+def kind_in_dagster(kind: Any) -> Any:
+    """Return Dagster's type of values; text where people write them in a way of their own, or of several types."""
+    base, notes = annotated(kind)
+    parts = [one for one in get_args(base) if one is not NoneType]
+    if any(callable(one) or isinstance(one, Form) for one in notes):
+        return str
+    if get_origin(base) in (Union, UnionType) and len(parts) == 1:
+        return kind_in_dagster(parts[0])
+    words = [*base] if isinstance(base, EnumType) else parts if get_origin(base) is Literal else []
+    if words:
+        # Dagster has one type by a name.
+        return dg.Enum("_or_".join(map(str, words)), [dg.EnumValue(str(word)) for word in words])
+    return base if base in (bool, int, float) else str
 
 
 # Seconds that one run may wait for the DuckDB file in all; the next run publishes what is left.
@@ -327,23 +349,28 @@ def check_of(
             keys = keys_of_run(context, partitions)
             facts = _facts_of_run(context, key) if promise.finds is not None else {}
             verdict = judge(store, Subject(keys, facts))
-            severity = dg.AssetCheckSeverity.WARN if verdict.is_warning else dg.AssetCheckSeverity.ERROR
             if partitions is None or is_run_in_ranges or context.has_partition_key:
-                yield dg.AssetCheckResult(passed=verdict.passed, severity=severity, metadata=verdict.facts)
+                yield dg.AssetCheckResult(**_told(_unless_absent(store, promise, keys, verdict)))
                 return
             # In a run over several partitions, or over none, Dagster 1.13 takes no `AssetCheckResult`.
             yield dg.Output(None)
-            for partition in keys if keys is not None else (None,):
-                yield dg.AssetCheckEvaluation(
-                    asset_key=key,
-                    check_name=promise.name,
-                    passed=verdict.passed,
-                    metadata=verdict.facts,
-                    severity=severity,
-                    partition=partition,
-                )
+            for one in keys if keys is not None else (None,):
+                told = _told(_unless_absent(store, promise, one and [one], verdict))
+                yield dg.AssetCheckEvaluation(asset_key=key, check_name=promise.name, partition=one, **told)
 
     return check
+
+
+def _told(verdict: Verdict) -> dict[str, Any]:
+    severity = dg.AssetCheckSeverity.WARN if verdict.is_warning else dg.AssetCheckSeverity.ERROR
+    return {"passed": verdict.passed, "severity": severity, "metadata": verdict.facts}
+
+
+def _unless_absent(store: Store, promise: Promise, keys: Sequence[str] | None, verdict: Verdict) -> Verdict:
+    """Return a verdict, or that there is nothing to judge: none of the partitions stands that a check is about."""
+    if keys is None or versions_of(store, promise.about, Subject(keys)):
+        return verdict
+    return Verdict(False, {"found": f"no rows of {', '.join(keys)}: not built, or its build has failed"}, True)
 
 
 def keys_of_run(

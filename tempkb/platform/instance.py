@@ -130,12 +130,13 @@ def serve_ui(port: int) -> None:
         # Opened once, so that the storage is whole and no run that was killed is shown as going on.
         pass
     _require_free(home, port)
-    sys.stdout.write(f"http://127.0.0.1:{port} is where the UI opens in some seconds; Ctrl-C ends it.\n")
+    sys.stdout.write(f"http://127.0.0.1:{port}/assets is where the UI opens in some seconds; Ctrl-C ends it.\n")
     sys.stdout.flush()
-    os.environ["PYTHONSAFEPATH"] = "1"
+    # Dagster's warnings are of its own command, and of its file of settings in the working directory.
+    os.environ |= {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore:Function `dev_command` is superseded"}
     program = Path(sys.executable).with_name("dagster")
     module = ["-m", "tempkb.platform.definitions", "-d", str(Path(__file__).parents[2])]
-    arguments = ["dagster", "dev", *module, "-h", "127.0.0.1", "-p", str(port)]
+    arguments = ["dagster", "dev", *module, "-h", "127.0.0.1", "-p", str(port), "--log-level", "error"]
     # A shell without a terminal starts what ends with & with SIGINT ignored. That would outlive this process's program,
     # and Dagster treats SIGTERM as it finds SIGINT, so that nothing but SIGKILL would end it.
     for one in (signal.SIGINT, signal.SIGTERM):

@@ -2,18 +2,23 @@
 
 import warnings
 from dataclasses import replace
+from datetime import date
+from typing import Literal
 
 import dagster as dg
 import pyarrow as pa
 import pytest
+from dagster._config import validate_config
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.core.options import AtLeastOne, InOrder, Share
 from tempkb.core.settings import load_home
+from tempkb.core.windows import Granularity
 from tempkb.engine.steps import Standing
-from tempkb.engine.tasks import Done, Picture, Task
+from tempkb.engine.tasks import Done, Order, Picture, Task
 from tempkb.platform.api import open_store
-from tempkb.platform.assets import DUMPS, asset_of, check_of, partitions_of
+from tempkb.platform.assets import DUMPS, asset_of, check_of, kind_in_dagster, partitions_of
 from tempkb.platform.definitions import _checks, benchmark_assets, benchmark_checks, build_definitions
 from tempkb.platform.rooms import ROOMS, tasks
 from tempkb.store.columns import Column
@@ -211,6 +216,39 @@ def test_where_there_is_nothing_to_compare_that_is_said(five_windows, instance):
     promise = replace(oversold(OF_WINDOWS), finds=lambda _store, _subject: None)
     (one,) = run(instance, five_windows, promise, key="2020-07-01")
     assert (one.passed, one.metadata["compared"].value) == (True, 0)
+
+
+def test_what_was_not_built_is_not_passed(three_dumps, instance):
+    instance.add_dynamic_partitions(DUMPS.name, ["d-20200101"])
+    promise = oversold(OF_DUMPS)
+    (alone,) = run(instance, three_dumps, promise, key="d-20200101")
+    built, beside = run(instance, three_dumps, promise, span=("c-20200101", "d-20200101"))
+    assert [one.passed for one in (alone, built, beside)] == [False, True, False]
+    assert (beside.partition, beside.severity) == ("d-20200101", dg.AssetCheckSeverity.WARN)
+    assert beside.metadata["found"].value == "no rows of d-20200101: not built, or its build has failed"
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong"),
+    [
+        (AtLeastOne | None, [3, None], ["3", 1.5]),
+        (Share, [0.5], ["half"]),
+        (bool, [True], ["yes"]),
+        (Literal["tempkb", "small"], ["small"], ["large", 1]),
+        (Granularity, ["week"], ["day"]),
+        (date | None, ["2020-01-01"], [2020]),
+        (InOrder[str], ["a,b"], [["a"]]),
+    ],
+)
+def test_the_configuration_of_runs_has_the_types_of_options(kind, right, wrong):
+    schema = dg.Field(dg.Noneable(kind_in_dagster(kind))).config_type
+    allowed = [validate_config(schema, one).success for one in (*right, *wrong)]
+    assert allowed == [True] * len(right) + [False] * len(wrong)
+
+
+def test_what_a_run_is_asked_becomes_the_words_that_people_type(store):
+    words = {"limit": 0, "threads": 2, "fixed_shapes": True, "rebuild": False, "device": "", "seed": None}
+    assert Order(store, (), print, words).said == {"limit": "0", "threads": "2", "fixed_shapes": "true"}
 
 
 @pytest.mark.parametrize(("benchmark", "releases"), [("dynamic_templama", ["demo-quarters"]), ("templama", [])])

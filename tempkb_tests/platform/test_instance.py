@@ -259,7 +259,7 @@ def test_the_address_is_the_first_thing_that_the_ui_says(home, monkeypatch, capf
     monkeypatch.setattr(os, "execv", lambda *_: os.write(1, b"Launching Dagster services..."))
     serve_ui(3456)
     assert capfd.readouterr().out == (
-        "http://127.0.0.1:3456 is where the UI opens in some seconds; Ctrl-C ends it.\nLaunching Dagster services..."
+        "http://127.0.0.1:3456/assets is where the UI opens in some seconds; Ctrl-C ends it.\nLaunching Dagster services..."
     )
 
 

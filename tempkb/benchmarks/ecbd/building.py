@@ -221,6 +221,12 @@ class _Builder:
                 f"{self.work.release.name}: no item is left ({self._reasons()}). Take another cut or study, or lower "
                 f"min_words (now {self.design.min_words})"
             )
+        subsets = {*self.connection.execute("SELECT DISTINCT subset FROM items JOIN chosen USING (page_id)").fetchall()}
+        if self.design.dump_id and ("odie",) not in subsets:
+            self.work.warnings.append(
+                f"{self.work.release.name} has only popular entities, which say nothing of time: none that began from "
+                f"{self.design.first} to {self.design.end} has an item ({self._reasons()}). Take another study or cut"
+            )
 
     def _reasons(self) -> str:
         counted = [pair for one in self._left_out.values() for pair in one.counts.items()]

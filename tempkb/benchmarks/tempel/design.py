@@ -16,6 +16,7 @@ from tempkb.benchmarks import register as releases
 from tempkb.core.errors import DesignError
 from tempkb.core.options import AtLeastOne, Form, Share, option, read_as
 from tempkb.core.windows import Granularity, window_of, windows_between
+from tempkb.core.wording import counted
 
 SUBSETS = ("train", "validation", "test")
 CATEGORIES = ("continual", "new")
@@ -234,7 +235,7 @@ class Left:
 
 
 def refusal(design: Design, preset: str, poorest: str, steps: Sequence[Left]) -> str:
-    """Return the message of a refusal: what each step left, which one removed most, and what to change.
+    """Return the message of a refusal: what each step left, which left none, which removed most, and what to change.
 
     Args:
         preset: the preset that it began with, which is not recommended again.
@@ -249,13 +250,18 @@ def refusal(design: Design, preset: str, poorest: str, steps: Sequence[Left]) ->
     if not steps[0].entities:
         lines.append("No mention is offered at all; build the windows with their texts and links")
         return "\n".join(lines)
-    at = taken.index(max(taken)) + 1
-    most = steps[at]
+    small = "" if preset == "small" else ", or begin with --preset small, which has low thresholds"
+    last = next((at for at, one in enumerate(steps) if not one.entities), len(steps) - 1)
+    most = taken.index(max(taken)) + 1
     lines.append(
-        f"{most.description} removed most: {taken[at - 1]:,} of {steps[at - 1].entities:,} entities. "
-        f"{_advice(most.step, design)}"
-        + ("" if preset == "small" else ", or begin with --preset small, which has low thresholds")
+        f"{steps[last].description} left none of the {counted(steps[last - 1].entities, 'entity', 'entities')} that "
+        f"came so far. {_advice(steps[last].step, design)}{small if last == most else ''}"
     )
+    if last != most:
+        lines.append(
+            f"Before, {steps[most].description} removed most: {taken[most - 1]:,} of {steps[most - 1].entities:,} "
+            f"entities. {_advice(steps[most].step, design)}{small}"
+        )
     return "\n".join(lines)
 
 

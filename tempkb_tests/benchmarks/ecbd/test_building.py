@@ -169,6 +169,20 @@ def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
 
 
 @pytest.mark.slow
+def test_a_release_of_popular_entities_alone_says_so(store):
+    for name, windows, said in (("old", "1901-01-01..1902-01-01", 1), ("new", STUDY, 0)):
+        design = make_design("small", windows, "2024-01-01", "wikidatawiki-20240101", "3", {"min_words": "100"})
+        release = create(store.home, ECBD, "small", design, name)
+        keep(store.home, release)
+        warnings = [one for one in build_release(store, ECBD, release) if "only popular entities" in one]
+        assert len(warnings) == said
+        if said:
+            assert warnings[0].startswith(
+                "old has only popular entities, which say nothing of time: none that began from 1901-01-01 to 1902-01-01"
+            )
+
+
+@pytest.mark.slow
 def test_presets_differ_where_they_should(store):
     make(store, "either", "paper_2021")
     either = store.read("ecbd_cloze", release="either").to_pylist()

@@ -22,10 +22,10 @@ STEPS = [
 ]
 
 
-def test_every_step_is_told_and_the_one_that_took_most_is_named():
-    said = refusal(make_design("tempkb", CUTS), "tempkb", "2021-01-01", STEPS).splitlines()
+def test_every_step_is_told_and_those_that_left_none_and_took_most_are_named():
+    *said, cause, most = refusal(make_design("tempkb", CUTS), "tempkb", "2021-01-01", STEPS).splitlines()
     assert said[0].endswith("Of the mentions at 2021-01-01, the poorest snapshot:")
-    assert [line.split("  ")[1] for line in said[1:-1]] == [
+    assert [line.split("  ")[1] for line in said[1:]] == [
         "left by",
         "what is offered",
         "min_nr_inlinks 10",
@@ -35,9 +35,13 @@ def test_every_step_is_told_and_the_one_that_took_most_is_named():
     ]
     assert said[2].split() == ["what", "is", "offered", "9,000", "3,000", "1,200"]
     assert said[5].split()[-2:] == ["snapshots", "50"]
-    assert len({len(line) for line in said[1:-1]}) == 1, "the lines are aligned"
-    assert said[-1] == (
-        "max_men_prior 0.5 removed most: 900 of 1,000 entities. Raise it (--set max_men_prior=..., now 0.5), or begin "
+    assert len({len(line) for line in said[1:]}) == 1, "the lines are aligned"
+    assert cause == (
+        "surfaces for three subsets, ed_men_subsets 0.2 left none of the 50 entities that came so far. Lower it (--set "
+        "ed_men_subsets=..., now 0.2)"
+    )
+    assert most == (
+        "Before, max_men_prior 0.5 removed most: 900 of 1,000 entities. Raise it (--set max_men_prior=..., now 0.5), or begin "
         "with --preset small, which has low thresholds"
     )
 
@@ -51,6 +55,12 @@ def test_the_preset_in_use_is_never_advised():
 def test_where_snapshots_or_items_are_lacking_the_advice_is_about_these():
     lost = [replace(STEPS[0]), Left("snapshots", "kept at all 2 snapshots", 0)]
     assert "Take fewer than these 2 snapshots" in refusal(make_design("tempkb", CUTS), "tempkb", "2021-01-01", lost)
+    lost = [replace(STEPS[0]), Left("min_nr_inlinks", "min_nr_inlinks 10", 0, 0, 0), Left("lists", "lists", 0, 0, 0)]
+    said = refusal(make_design("tempkb", CUTS), "tempkb", "2021-01-01", lost).splitlines()
+    assert said[-1] == (
+        "min_nr_inlinks 10 left none of the 1,200 entities that came so far. Lower it (--set min_nr_inlinks=..., now "
+        "10), or begin with --preset small, which has low thresholds"
+    )
     lost = [replace(STEPS[0]), Left("no_item", "no_item", 0, 0, 0)]
     assert "page_props" in refusal(make_design("paper", CUTS), "paper", "2021-01-01", lost)
     nothing = [Left("offered", "what is offered", 0, 0, 0), Left("lists", "lists", 0, 0, 0)]
@@ -101,7 +111,7 @@ def test_an_impossible_design_is_refused_before_anything_is_written(home):
     with pytest.raises(DesignError) as refused:
         make_release("small", min_nr_inlinks="1000")
     said = str(refused.value)
-    assert "min_nr_inlinks 1000 removed most: " in said
+    assert "min_nr_inlinks 1000 left none of the " in said
     assert "preset small" not in said
     assert said.endswith("Nothing was kept of release 'r'")
     assert not (home / "releases" / "r.json").exists()
