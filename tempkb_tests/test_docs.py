@@ -41,7 +41,7 @@ from tempkb.results import linking_effects
 from tempkb.results.tables import AGGREGATES
 from tempkb.store.tables import SIDE_TABLES
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.docs import DESIGNS, documents
+from tempkb_tests.docs import DESIGNS, PAGES, documents
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.soak.contrasts import CONTRASTS
 
@@ -52,7 +52,7 @@ MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 DOCUMENTS = sorted(
     str(path.relative_to(ROOT))
     for path in (
-        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "tempkb").rglob("README.md"),
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "data/README.md")),
     )
@@ -307,9 +307,12 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
 
 
 def test_the_documentation_lists_all_tables_and_views():
-    text = (ROOT / "docs/tables.md").read_text("utf-8")
-    names = [one.name for one in (*TABLES, *VIEWS, *SIDE_TABLES)]
-    assert sorted(re.findall(r"^### (\w+)$", text, re.MULTILINE)) == sorted(names)
+    names = sorted(one.name for one in (*TABLES, *VIEWS, *SIDE_TABLES))
+    pages = [path.read_text("utf-8") for path in PAGES.glob("*.md")]
+    assert sorted(name for text in pages for name in re.findall(r"^## (\w+)$", text, re.MULTILINE)) == names
+    index = (ROOT / "docs/tables.md").read_text("utf-8")
+    assert sorted(re.findall(r"\[\w+\]\(tables/\w+\.md#(\w+)\)", index)) == names
+    assert {path.stem for path in PAGES.glob("*.md")} == {*re.findall(r"\(tables/(\w+)\.md\)", index)}
 
 
 def test_the_settings_of_the_documentation_are_all_settings_with_their_defaults(home_folder):

@@ -226,14 +226,19 @@ def train_request(name: str, words: Mapping[str, str]) -> TrainRequest:
 _EXTRA = ("bm25s", "sentence_transformers", "datasets", "accelerate")
 
 
+def absent(needed: Sequence[str] = (*_EXTRA, "faiss")) -> list[str]:
+    """Return those packages that are not installed, by default of those that trained linkers need."""
+    return [name for name in needed if find_spec(name) is None]
+
+
 def require_extra(what: str, needed: Sequence[str] = _EXTRA) -> None:
     """Refuse what needs packages of the extra `linking`, unless they are installed.
 
     Raises:
         SettingsError: names those that are not.
     """
-    if absent := [name for name in needed if find_spec(name) is None]:
+    if lacking := absent(needed):
         raise SettingsError(
-            f"{what} needs {', '.join(absent)}, which {'are' if len(absent) > 1 else 'is'} not installed; install the "
-            'extra linking: pip install "tempkb[linking]"'
+            f"{what} needs {', '.join(lacking)}, which {'are' if len(lacking) > 1 else 'is'} not installed; install "
+            'the extra linking: pip install "tempkb[linking]"'
         )
