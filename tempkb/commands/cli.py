@@ -16,7 +16,7 @@ from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
 from tempkb.commands.models import generate, model, score, scores, train
 from tempkb.commands.results import FILE, answers, knows, late, linking, paper, results
-from tempkb.commands.screens.failure import end, leave, prepare_streams
+from tempkb.commands.screens.failure import Failure, end, leave, prepare_streams
 from tempkb.platform.planning.declaration import Request
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def build(more: tuple[Path, ...], pages: Path | None, sample: int | None, **aske
     summary = build(Request(**asked | {"dump_files": (*asked["dump_files"], *more)}))
     print_summary(summary)
     if summary.failures:
-        sys.exit(1)
+        raise Failure(1, "\n".join(f"failed: {failure}" for failure in summary.failures))
 
 
 # A query may begin with a comment, whose two hyphens would be taken for an option.
@@ -422,21 +422,24 @@ def _run_demo(*, is_time: bool) -> None:
     from multiprocessing import get_context
 
     from tempkb.commands.screens.demo import LOG, Steps, print_end
-    from tempkb.core.errors import ModelError
+    from tempkb.core.errors import ModelError, SettingsError
     from tempkb.core.settings import load_home
     from tempkb.demo import world
     from tempkb.models.linking.training.lessons import LEARNING
     from tempkb.models.training.lessons import DatedLesson
-    from tempkb.models.training.requests import absent, require_extra
+    from tempkb.models.training.requests import require_extra
 
     home, of, learning = load_home().path, _DEMO_WORLD, LEARNING
     groups: list[Sequence[Mapping[str, Sequence[str]]]] = [[world.STEPS]]
     if is_time:
         require_extra("demo --time: training models", ("datasets", "accelerate"))
         of, learning, groups = world.TIME_WORLD, DatedLesson.learning, [*world.time_steps(home / "time")]
-    elif lacking := absent():
-        click.echo(f'Without linkers, which need {", ".join(lacking)}; to have them: pip install "tempkb[linking]"')
-        groups = [[{title: words for title, words in world.STEPS.items() if words[0] != "linker"}]]
+    else:
+        try:
+            require_extra("training them")
+        except SettingsError as error:
+            click.echo(f"Without linkers: {error}")
+            groups = [[{title: words for title, words in world.STEPS.items() if words[0] != "linker"}]]
     shown, done = Steps(home / LOG, 1 + sum(len(steps) for group in groups for steps in group)), 1
     with shown.step(done, "writing the dumps of an invented wiki"):
         for path in world.write_demo(*of):
@@ -465,15 +468,7 @@ def run_steps(
     done: int = 0,
     is_beside: bool = False,  # noqa: FBT001, FBT002 - handed to another process
 ) -> None:
-    """Run commands in this process, beside one that trains by a module.
-
-    Args:
-        steps: the commands, by what they do.
-        learning: the module.
-        shown: prints a line for each.
-        done: number of steps before.
-        is_beside: whether other commands are run at the same time.
-    """
+    """Run commands, by what they do, in this process, beside one that trains by a module; `done` steps were before."""
     from gc import collect, freeze
 
     from tempkb.core.settings import home_in_front

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 import tempkb
 import tempkb.demo.world
 from tempkb.commands.cli import main
+from tempkb.commands.runs.jobs import Summary
 from tempkb.commands.screens import failure
 from tempkb.core.errors import SettingsError
 from tempkb.demo.export import write_dump
@@ -258,7 +259,10 @@ def test_without_the_extra_linking_all_but_linkers_is_made(home_folder, ran, mon
     assert done.exit_code == 0, done.output
     assert [name for name, _ in ran] == [name for name in STEPS if not name.startswith("linker")]
     first, *lines = done.output.partition("\n\n")[0].splitlines()
-    assert first == f'Without linkers, which need {hidden}; to have them: pip install "tempkb[linking]"'
+    assert first == (
+        f"Without linkers: training them needs {hidden}, which is not installed; install the extra linking: "
+        'pip install "tempkb[linking]"'
+    )
     assert lines[-1].startswith("[12/12] computing results  ")
 
 
@@ -272,7 +276,6 @@ def failing(error):
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        pytest.param(click.UsageError("no such thing"), 2, "no such thing", id="words"),
         pytest.param(
             SettingsError("torn: type: tempkb gc"), 1, "tempkb: torn: type: TEMPKB_HOME={} tempkb gc", id="error"
         ),
@@ -291,6 +294,14 @@ def test_a_step_that_fails_ends_the_demo_with_its_message_its_code_and_the_log(
     assert said[0].startswith(message.format(home_folder))
     assert said[1:] == [f"All that was printed is in {home_folder / 'demo.log'}. The same command goes on from here."]
     assert "Traceback" in (home_folder / "demo.log").read_text("utf-8")
+
+
+def test_what_a_build_could_not_make_is_told(home_folder, monkeypatch):
+    monkeypatch.setattr("tempkb.commands.runs.building.build", lambda _asked: Summary(failures=["window a: torn"]))
+    done = CliRunner().invoke(main, ["demo", "--all"])
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[0] == "failed: window a: torn"
+    assert "failed: window a: torn" in (home_folder / "demo.log").read_text("utf-8")
 
 
 def test_several_failures_of_a_step_are_all_told(home_folder, ran, monkeypatch):

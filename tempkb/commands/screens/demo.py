@@ -3,7 +3,6 @@
 import io
 import os
 import shutil
-import sys
 import textwrap
 import traceback
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from typing import Any
 import click
 
 from tempkb.commands.screens.console import duration, print_next, say
-from tempkb.commands.screens.failure import tell
+from tempkb.commands.screens.failure import Failure, tell
 from tempkb.core.settings import in_shell
 from tempkb.core.wording import percent
 from tempkb.demo.pages import FIRST_CUT, SECOND_CUT
@@ -53,12 +52,7 @@ class _Stamped(io.FileIO):
 
 
 class Steps:
-    """Steps of a demo: a line of each, with its seconds; what is printed meanwhile, also by other processes, is logged.
-
-    Args:
-        log: file to which is appended.
-        n: number of all steps.
-    """
+    """The `n` steps of a demo: a line each, with its seconds. What is printed meanwhile is appended to a log."""
 
     def __init__(self, log: Path, n: int) -> None:
         self.log, self.n = log, n
@@ -71,12 +65,7 @@ class Steps:
 
     @contextmanager
     def step(self, number: int, title: str, *, is_beside: bool = False) -> Iterator[None]:
-        """Do a step inside the block; if it fails, say why, and where more is said.
-
-        Args:
-            number: from 1.
-            is_beside: whether others are done at the same time, so that a line must not wait for its end.
-        """
+        """Do a step inside the block; beside others, whose lines would come between, its own is printed at its end."""
         head, began = f"[{number}/{self.n}] {title}", monotonic()
         click.echo("" if is_beside else head, nl=False)
         try:
@@ -86,19 +75,14 @@ class Steps:
         except BaseException as error:
             click.echo(head if is_beside else "")
             self._stream.writelines(traceback.format_exception(error))
-            if isinstance(error, click.ClickException | SystemExit):
-                tell(str(getattr(error, "message", error)))
+            if isinstance(error, Failure):
+                tell(error.message)
             tell(f"All that was printed is in {in_shell(self.log)}. The same command goes on from here.")
-            if isinstance(error, click.ClickException):
-                raise SystemExit(error.exit_code) from None
             raise
         click.echo(f"{head if is_beside else ''}  {duration(round(monotonic() - began))}")
 
     @contextmanager
     def _logged(self) -> Iterator[None]:
-        streams = (sys.stdout, sys.stderr)
-        for stream in streams:
-            stream.flush()
         kept = [os.dup(number) for number in (1, 2)]
         try:
             for number in (1, 2):
@@ -112,11 +96,7 @@ class Steps:
 
 
 def print_end(steps: Steps, kind: str) -> None:
-    """Print where a demo is, what it shows, and which commands may be typed next.
-
-    Args:
-        kind: of the demo: all or time.
-    """
+    """Print where a demo is (kind: all or time), what it shows, and which commands may be typed next."""
     store, width = open_store(), min(shutil.get_terminal_size().columns, _WIDEST)
     say(
         f"\nThe home is {in_shell(store.home.path)}, the log {in_shell(steps.log)}. What it shows, with 95 % intervals:"

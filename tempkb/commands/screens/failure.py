@@ -33,7 +33,7 @@ class Failure(SystemExit):
     """The end of a command that has failed.
 
     Attributes:
-        message: what it printed to standard error.
+        message: what it has said of that.
     """
 
     def __init__(self, code: int, message: str) -> None:

@@ -223,12 +223,7 @@ def train_request(name: str, words: Mapping[str, str]) -> TrainRequest:
     return request
 
 
-_EXTRA = ("bm25s", "sentence_transformers", "datasets", "accelerate")
-
-
-def absent(needed: Sequence[str] = (*_EXTRA, "faiss")) -> list[str]:
-    """Return those packages that are not installed, by default of those that trained linkers need."""
-    return [name for name in needed if find_spec(name) is None]
+_EXTRA = ("bm25s", "sentence_transformers", "datasets", "accelerate", "faiss")
 
 
 def require_extra(what: str, needed: Sequence[str] = _EXTRA) -> None:
@@ -237,8 +232,8 @@ def require_extra(what: str, needed: Sequence[str] = _EXTRA) -> None:
     Raises:
         SettingsError: names those that are not.
     """
-    if lacking := absent(needed):
+    if absent := [name for name in needed if find_spec(name) is None]:
         raise SettingsError(
-            f"{what} needs {', '.join(lacking)}, which {'are' if len(lacking) > 1 else 'is'} not installed; install "
-            'the extra linking: pip install "tempkb[linking]"'
+            f"{what} needs {', '.join(absent)}, which {'are' if len(absent) > 1 else 'is'} not installed; install the "
+            'extra linking: pip install "tempkb[linking]"'
         )
