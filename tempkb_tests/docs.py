@@ -1,12 +1,13 @@
 """`make docs`: writes the parts of `docs/` that are generated from the declarations; a test fails if they differ.
 
-Only the text between `<!-- begin NAME -->` and `<!-- end NAME -->` is generated; the other text of a file is kept.
+Only the text between `<!-- begin NAME -->` and `<!-- end NAME -->` is generated; the other text of a file is kept. The
+pages of `docs/tables` are generated as a whole.
 """
 
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +24,25 @@ from tempkb.results.papers.items import papers
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
 ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "docs/tables"
+"""A page for each group of tables."""
 DESIGNS = {"tempel": Linking, "ecbd": Cloze, "templama and dynamic-templama": Facts}
+_BESIDE = "beside"
 _BLOCK = r"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)"
 
 
 def main() -> None:
-    """Write all blocks."""
-    for path, text in documents().items():
+    """Write all blocks and pages, and remove pages of what is no longer declared."""
+    written = documents()
+    for path, text in written.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, "utf-8")
+    for path in {*PAGES.glob("*.md")} - {*written}:
+        path.unlink()
 
 
 def documents() -> dict[Path, str]:
-    """Return the text that each document with blocks should have."""
+    """Return the text that each document with blocks, and each generated page, should have."""
     blocks = {
         "tables.md": {"tables": tables},
         "settings.md": {"settings": settings},
@@ -42,15 +50,33 @@ def documents() -> dict[Path, str]:
         "releases.md": {"options": options, "parts": parts},
         "architecture.md": {"rooms": rooms, "tables": graph, "jobs": jobs},
     }
-    return {(path := ROOT / "docs" / name): _filled(path, made) for name, made in blocks.items()}
+    filled = {(path := ROOT / "docs" / name): _filled(path, made) for name, made in blocks.items()}
+    return filled | {PAGES / f"{name}.md": _page(name, *declared) for name, declared in _groups().items()}
 
 
 def tables() -> str:
-    """Return all tables with their columns, and all views, by room."""
-    parts = [line for room in ROOMS for line in _of_room(room)]
-    parts += ["## Beside every table", ""]
-    parts += [line for table in SIDE_TABLES for line in _of_table(table)]
-    return _contents() + "\n".join(parts)
+    """Return the groups of tables and views, each with links to its page."""
+    return "\n".join([*(_contents(name, *declared) for name, declared in _groups().items()), ""])
+
+
+def _groups() -> dict[str, tuple[Sequence[Table], Sequence[View]]]:
+    """Return tables and views by room, and those beside every table."""
+    return {room.name: (room.tables, room.views) for room in ROOMS} | {_BESIDE: (SIDE_TABLES, ())}
+
+
+def _page(name: str, tables: Sequence[Table], views: Sequence[View]) -> str:
+    of = "every table" if name == _BESIDE else name
+    lines = [f"# Tables {'beside' if name == _BESIDE else 'of'} {of}", ""]
+    lines += ["Generated from the declarations by `make docs`. [All groups](../tables.md).", ""]
+    lines += [line for table in tables for line in _of_table(table)]
+    lines += [line for view in views for line in _of_view(view)]
+    return "\n".join(lines)
+
+
+def _contents(group: str, tables: Sequence[Table], views: Sequence[View]) -> str:
+    page = f"tables/{group}.md"
+    names = [one.name for one in (*tables, *views)]
+    return f"- [{group}]({page}): " + ", ".join(f"[{name}]({page}#{name})" for name in names)
 
 
 def settings() -> str:
@@ -222,27 +248,11 @@ def _filled(path: Path, blocks: Mapping[str, Callable[[], str]]) -> str:
     return text
 
 
-def _contents() -> str:
-    lines = []
-    for room in ROOMS:
-        names = [*(table.name for table in room.tables), *(view.name for view in room.views)]
-        lines.append(f"- [{room.name}](#room-{room.name}): " + ", ".join(f"[{name}](#{name})" for name in names))
-    return "\n".join([*lines, "", ""])
-
-
-def _of_room(room: Room) -> Iterator[str]:
-    yield from (f"## Room {room.name}", "")
-    for table in room.tables:
-        yield from _of_table(table)
-    for view in room.views:
-        yield from _of_view(view)
-
-
 def _of_table(table: Table) -> Iterator[str]:
     key = ", ".join(f"`{name}`" for name in table.key)
     share = "in all" if table.partitioned_by == "nothing" else f"per {table.partitioned_by}"
     kept = "a table" if table.persist == "table" else "a view over the lake's files"
-    yield from (f"### {table.name}", "", table.meaning, "")
+    yield from (f"## {table.name}", "", table.meaning, "")
     yield from (f"Key: {key}. One partition {share}. In DuckDB: {kept}.", "")
     yield from ("| column | type | meaning |", "|---|---|---|")
     yield from (_row(f"`{column.name}`", column.sql_type, column.meaning) for column in table.columns)
@@ -251,7 +261,7 @@ def _of_table(table: Table) -> Iterator[str]:
 
 def _of_view(view: View) -> Iterator[str]:
     needs = ", ".join(f"`{name}`" for name in (*view.needs, *view.optional))
-    yield from (f"### {view.name}", "", view.meaning, "", f"A view over {needs}.", "")
+    yield from (f"## {view.name}", "", view.meaning, "", f"A view over {needs}.", "")
 
 
 def _row(*cells: str) -> str:

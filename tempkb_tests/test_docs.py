@@ -41,18 +41,20 @@ from tempkb.results import linking_effects
 from tempkb.results.tables import AGGREGATES
 from tempkb.store.tables import SIDE_TABLES
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.docs import DESIGNS, documents
+from tempkb_tests.docs import DESIGNS, PAGES, documents
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.soak.contrasts import CONTRASTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 QUERIES = (ROOT / "docs/queries.md").read_text("utf-8")
+TUTORIAL = (ROOT / "docs/tutorial.md").read_text("utf-8")
+ENWIKI = (ROOT / "docs/enwiki.md").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 DOCUMENTS = sorted(
     str(path.relative_to(ROOT))
     for path in (
-        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "tempkb").rglob("README.md"),
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "data/README.md")),
     )
@@ -93,25 +95,43 @@ def anchors_of(path):
     return found
 
 
-def test_the_readme_is_short_and_has_a_query_and_a_picture():
+def blocks_of(text):
+    """The lines of all blocks of commands, which name no language."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [line for language, block in blocks if not language for line in block.splitlines()]
+
+
+def test_the_readme_is_read_in_a_minute():
     assert len(README.splitlines()) < 150
-    assert README.count("```mermaid") == 1
+    assert blocks_of(README)[:2] == ["make demo", ".venv/bin/tempkb knows"]
+    (picture,) = re.findall(r"^!\[.+\]\((.+)\)$", README, re.MULTILINE)
+    assert (ROOT / picture).stat().st_size < 100_000
+    assert "python -m tempkb_tests.pictures" in README
+    assert "pages-meta-history" in README
+    assert "Not `pages-articles`" in README
+
+
+def test_the_papers_of_the_readme_are_those_to_cite():
+    import yaml
+
+    cited = {one["url"] for one in yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["references"]}
+    assert set(re.findall(r"https://arxiv\.org/abs/[\d.]+", README)) == cited
 
 
 def test_there_are_twenty_seven_queries():
     assert len(queries()) == 27
 
 
-def test_the_query_of_the_readme_runs_on_the_demo(demo_home):
-    query = re.search(r'tempkb sql "(.+)"$', README, re.MULTILINE)[1]
+def test_the_query_of_the_tutorial_finds_all_kinds_of_changes(demo_home):
+    query = re.search(r'tempkb sql "(SELECT window_start.+)"$', TUTORIAL, re.MULTILINE)[1]
     with duckdb.connect(str(demo_home / "tempkb.duckdb"), read_only=True) as connection:
         rows = connection.execute(query).fetchall()
     assert {change for _, change, _ in rows} == {"unchanged", "updated", "new", "deleted", "undatable"}
 
 
-def test_the_picture_of_the_readme_shows_what_the_demo_holds(demo_home):
-    bars = re.findall(r"^    (.+) :(\d{4}-\d\d-\d\d), (\d{4}-\d\d-\d\d)$", README, re.MULTILINE)
-    diamonds = re.findall(r"^    (.+) replaces (.+) :milestone, (\d{4}-\d\d-\d\d), 0d$", README, re.MULTILINE)
+def test_the_picture_of_the_tutorial_shows_what_the_demo_holds(demo_home):
+    bars = re.findall(r"^    (.+) :(\d{4}-\d\d-\d\d), (\d{4}-\d\d-\d\d)$", TUTORIAL, re.MULTILINE)
+    diamonds = re.findall(r"^    (.+) replaces (.+) :milestone, (\d{4}-\d\d-\d\d), 0d$", TUTORIAL, re.MULTILINE)
     with duckdb.connect(str(demo_home / "tempkb.duckdb"), read_only=True) as connection:
         query = connection.execute(
             "SELECT DISTINCT subject_id, relation FROM dynamic_templama_queries "
@@ -307,9 +327,12 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
 
 
 def test_the_documentation_lists_all_tables_and_views():
-    text = (ROOT / "docs/tables.md").read_text("utf-8")
-    names = [one.name for one in (*TABLES, *VIEWS, *SIDE_TABLES)]
-    assert sorted(re.findall(r"^### (\w+)$", text, re.MULTILINE)) == sorted(names)
+    names = sorted(one.name for one in (*TABLES, *VIEWS, *SIDE_TABLES))
+    pages = [path.read_text("utf-8") for path in PAGES.glob("*.md")]
+    assert sorted(name for text in pages for name in re.findall(r"^## (\w+)$", text, re.MULTILINE)) == names
+    index = (ROOT / "docs/tables.md").read_text("utf-8")
+    assert sorted(re.findall(r"\[\w+\]\(tables/\w+\.md#(\w+)\)", index)) == names
+    assert {path.stem for path in PAGES.glob("*.md")} == {*re.findall(r"\(tables/(\w+)\.md\)", index)}
 
 
 def test_the_settings_of_the_documentation_are_all_settings_with_their_defaults(home_folder):
@@ -334,21 +357,20 @@ def test_links_between_files_lead_somewhere():
             assert not anchor or anchor in anchors_of(path), f"{name}: {target}#{anchor}"
 
 
-def test_what_the_readme_says_the_demo_prints_is_what_it_prints(demo_home):
+def test_what_the_tutorial_says_the_demo_prints_is_what_it_prints(demo_home):
     from tempkb_tests.conftest import run_tempkb
 
     said = run_tempkb(demo_home, "show", "Harbour Clock", "--cut", "2021-10-01").stdout
     line = (
         "Revision 1717 won: its text was visible for 12 d of the 30 days before the cut (40%), longer than any other."
     )
-    assert line in README
+    assert line in TUTORIAL
     assert line in said
 
 
-def test_the_mention_of_the_readme_is_linked_rightly_for_the_reason_that_is_shown(demo_home):
-    title, n, of, typed = re.search(
-        r"in the demo ([\w ]+), to which (\d) of (\d) links .*tempkb (link .*)`", README
-    ).groups()
+def test_the_mention_of_the_tutorial_is_linked_rightly_for_the_reason_that_is_shown(demo_home):
+    title, n, of = re.search(r"^here ([\w ]+), to which (\d) of (\d) of them lead:$", TUTORIAL, re.MULTILINE).groups()
+    typed = re.search(r"tempkb (link .*)$", TUTORIAL, re.MULTILINE)[1]
     (found,) = run_tempkb(demo_home, *shlex.split(typed), "--json").stdout.splitlines()
     assert (json.loads(found)["entities"][0]["title"]) == title
     with duckdb.connect(str(demo_home / "tempkb.duckdb"), read_only=True) as connection:
@@ -357,6 +379,95 @@ def test_the_mention_of_the_readme_is_linked_rightly_for_the_reason_that_is_show
             "ON s.cut = p.cut AND s.page_id = p.target_page_id WHERE p.cut = '2022-01-01' AND surface = 'the old port'"
         ).fetchall()
     assert (title, int(n), int(of)) in links
+
+
+@pytest.fixture
+def asked_home(demo_home, tmp_path):
+    """A copy of the demo's home with two of its models, which have answered a few questions."""
+    home = shutil.copytree(demo_home, tmp_path / "home")
+    for typed in (
+        "publish",
+        "model demo --family causal",
+        "score --all --benchmark dynamic-templama",
+        "generate --all --benchmark dynamic-templama --decoder greedy --limit 60",
+        "results",
+    ):
+        run_tempkb(home, *typed.split())
+    return home
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_tutorial_run_as_they_are_printed(asked_home, tmp_path):
+    def cut_versions():
+        return {path.parent.name: path.read_text() for path in asked_home.glob("lake/stable_snapshots/*/CURRENT")}
+
+    made, *lines = blocks_of(TUTORIAL)
+    assert made == "make demo"
+    before, said = cut_versions(), {}
+    for line in lines:
+        program, *arguments = shlex.split(line)
+        assert program == ".venv/bin/tempkb"
+        said.setdefault(arguments[0], []).append(run_tempkb(asked_home, *arguments, cwd=tmp_path).stdout)
+    assert "Tor Mallin" in said["sql"][0]
+    assert (tmp_path / "ostvik.png").stat().st_size > 10_000
+    assert "Grand Harbour" in said["link"][0]
+    assert (tmp_path / "exports/mine/README.md").is_file()
+    with duckdb.connect(str(asked_home / "tempkb.duckdb"), read_only=True) as connection:
+        ((share, n),) = connection.execute(
+            "SELECT avg((preference_nats > 0)::INTEGER), count(*) FROM scored_changes "
+            "WHERE model = 'demo-causal-untrained' AND scorer LIKE '%span_end%' AND release = 'demo-quarters'"
+        ).fetchall()
+    assert n > 300
+    assert 0.4 < share < 0.6
+    assert len(before) == 12
+    assert cut_versions().items() > before.items()
+    assert "2024-01-01" in cut_versions()
+
+
+# What stands in the document, and what takes its place: the demo's wiki in a folder in place of Wikimedia's server.
+SMALL = {
+    "https://dumps.wikimedia.org": "{mirror}",
+    "curl -s -o": "curl -s -o",
+    "/data/": "{place}/",
+    "enwiki-20260101-pages-meta-history1.xml-p1p857": "demowiki-20240101-pages-meta-history1.xml-p11p323",
+    "enwiki/20260101": "demowiki/20240101",
+    "TEMPKB_WIKI=enwiki": "TEMPKB_WIKI=demowiki",
+    "TEMPKB_WORKERS=16": "TEMPKB_WORKERS=1",
+    "2017-01-01..2026-01-01/yearly": "2022-01-01..2024-01-01/yearly --preset small",
+    "ecbd 2016-01-01..2026-01-01": "ecbd 2021-01-01..2024-01-01 --preset small",
+    "2016-01-01..2026-01-01": "2021-01-01..2024-01-01",
+    "FIRST_WINDOW=2016-01-01": "FIRST_WINDOW=2021-01-01",
+}
+
+
+@pytest.mark.slow
+def test_the_commands_of_enwiki_run_on_a_small_wiki(demo_dumps, tmp_path):
+    mirror, place = tmp_path / "mirror", tmp_path / "data"
+    shutil.copytree(demo_dumps / "dumps", mirror)
+    script = "\n".join(blocks_of(ENWIKI)) + "\n"
+    for told, small in SMALL.items():
+        assert told in script, told
+        script = script.replace(told, small.format(mirror=mirror, place=place))
+    script = script.replace(f"bz2 {mirror}", f"bz2 file://{mirror}")
+    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    found = {}
+    for home in ("sample", "enwiki"):
+        with duckdb.connect(str(place / home / "tempkb.duckdb"), read_only=True) as connection:
+            query = "SELECT count(DISTINCT cut), count(*) FROM stable_snapshots"
+            (found[home],) = connection.execute(query).fetchall()
+    assert found["sample"][0] == found["enwiki"][0] == 12
+    assert 0 < found["sample"][1] < found["enwiki"][1] / 5
+    assert {path.stem for path in (place / "enwiki/releases").glob("*.json")} == {
+        "linking",
+        "changes",
+        "years",
+        "cloze",
+    }
+    assert (tmp_path / "exports/changes/README.md").is_file()
 
 
 def test_versions_agree():

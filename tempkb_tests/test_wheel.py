@@ -81,9 +81,9 @@ def test_help_and_pages_need_no_clone(installed, folder):
     assert "docs nope: no such page; there: architecture, " in run(installed, folder, "docs", "nope", code=1)
 
 
-def test_what_the_whole_demo_needs_is_asked_first(installed, folder):
-    said = run(installed, folder, "demo", "--all", code=1)
-    assert "bm25s, sentence_transformers, datasets, accelerate, which are not installed" in said
+def test_what_the_demo_of_time_needs_is_asked_first(installed, folder):
+    said = run(installed, folder, "demo", "--time", code=1)
+    assert "datasets, accelerate, which are not installed" in said
     assert said.endswith('pip install "tempkb[linking]"\n')
     assert list(folder.iterdir()) == []
 

@@ -3,10 +3,10 @@
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from gc import set_threshold
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -16,8 +16,11 @@ from tempkb.commands.declared import YES, options
 from tempkb.commands.linkers import index, link, linker
 from tempkb.commands.models import generate, model, score, scores, train
 from tempkb.commands.results import FILE, answers, knows, late, linking, paper, results
-from tempkb.commands.screens.failure import end, leave, prepare_streams
+from tempkb.commands.screens.failure import Failure, end, leave, prepare_streams
 from tempkb.platform.planning.declaration import Request
+
+if TYPE_CHECKING:
+    from tempkb.commands.screens.demo import Steps
 
 # Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
 # tenth of a second per process. A value that is already set is kept.
@@ -128,7 +131,7 @@ def build(more: tuple[Path, ...], pages: Path | None, sample: int | None, **aske
     summary = build(Request(**asked | {"dump_files": (*asked["dump_files"], *more)}))
     print_summary(summary)
     if summary.failures:
-        sys.exit(1)
+        raise Failure(1, "\n".join(f"failed: {failure}" for failure in summary.failures))
 
 
 # A query may begin with a comment, whose two hyphens would be taken for an option.
@@ -388,7 +391,9 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool, is_ti
     They have Wikimedia's own formats.
 
     With --all, the commands that build tables, releases, tiny language models and linkers
-    from them, and score these, follow in the same process. Each command is printed before it runs.
+    from them, and score these, follow in the same process. Each is a line with its seconds; what
+    they print is in demo.log of the home. At the end are three findings. Interrupted, the same
+    command goes on. Without the extra linking, all but linkers is made.
 
     With --time, in a home of its own, tiny models read news of the wiki's world: as they come,
     each with its year, or each year by a model of its own. Then they are asked what held when.
@@ -404,59 +409,77 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool, is_ti
         which = "the default" if is_all else "another"
         raise click.UsageError(f"{all_or_time} builds the first dump of {which} world; leave out the other options")
     if is_all or is_time:
-        from tempkb.models.training.requests import require_extra
+        _run_demo(is_time=is_time)
+        return
+    from tempkb.demo.world import write_demo
 
-        require_extra(f"demo {all_or_time}: training models")
-    from tempkb.demo import world
-
-    if is_time:
-        seed, pages, quarters = world.TIME_WORLD
-    for path in world.write_demo(seed, pages, quarters, second=second):
+    for path in write_demo(seed, pages, quarters, second=second):
         click.echo(f"wrote {path}")
-    if is_all:
-        from tempkb.models.linking.training.lessons import LEARNING
-
-        run_steps(world.STEPS, LEARNING)
-    if is_time:
-        _run_beside()
 
 
-def _run_beside() -> None:
-    """Write what models are trained on that are told the time, and run the commands, some in a second process."""
+def _run_demo(*, is_time: bool) -> None:
+    """Write the dumps of a demo and run its commands, each as a step; say what they show."""
     from multiprocessing import get_context
 
-    from tempkb.core.errors import ModelError
+    from tempkb.commands.screens.demo import LOG, Steps, print_end
+    from tempkb.core.errors import ModelError, SettingsError
     from tempkb.core.settings import load_home
-    from tempkb.demo.world import TIME_WORLD, make_world, time_steps, write_time
+    from tempkb.demo import world
+    from tempkb.models.linking.training.lessons import LEARNING
     from tempkb.models.training.lessons import DatedLesson
+    from tempkb.models.training.requests import require_extra
 
-    folder = load_home().path / "time"
-    for path in write_time(make_world(*TIME_WORLD), folder):
-        click.echo(f"wrote {path}")
-    for own, *others in time_steps(folder):
-        beside = [get_context("spawn").Process(target=run_steps, args=(one, DatedLesson.learning)) for one in others]
-        for process in beside:
-            process.start()
-        run_steps(own, DatedLesson.learning)
+    home, of, learning = load_home().path, _DEMO_WORLD, LEARNING
+    groups: list[Sequence[Mapping[str, Sequence[str]]]] = [[world.STEPS]]
+    if is_time:
+        require_extra("demo --time: training models", ("datasets", "accelerate"))
+        of, learning, groups = world.TIME_WORLD, DatedLesson.learning, [*world.time_steps(home / "time")]
+    else:
+        try:
+            require_extra("training them")
+        except SettingsError as error:
+            click.echo(f"Without linkers: {error}")
+            groups = [[{title: words for title, words in world.STEPS.items() if words[0] != "linker"}]]
+    shown, done = Steps(home / LOG, 1 + sum(len(steps) for group in groups for steps in group)), 1
+    with shown.step(done, "writing the dumps of an invented wiki"):
+        for path in world.write_demo(*of):
+            click.echo(f"wrote {path}")
+        for path in world.write_time(world.make_world(*of), home / "time") if is_time else ():
+            click.echo(f"wrote {path}")
+    for own, *others in groups:
+        beside = []
+        for steps in others:
+            words = (steps, learning, shown, done + len(own), True)
+            beside.append(get_context("spawn").Process(target=run_steps, args=words))
+            beside[-1].start()
+        run_steps(own, learning, shown, done, bool(others))
         for process in beside:
             process.join()
             if process.exitcode:
                 raise ModelError("demo --time: a command in a second process has failed; its message is above")
+        done += sum(map(len, (own, *others)))
+    print_end(shown, "time" if is_time else "all")
 
 
-def run_steps(steps: Sequence[Sequence[str]], learning: str) -> None:
-    """Run commands in this process, beside one that trains by a module."""
+def run_steps(
+    steps: Mapping[str, Sequence[str]],
+    learning: str,
+    shown: "Steps",
+    done: int = 0,
+    is_beside: bool = False,  # noqa: FBT001, FBT002 - handed to another process
+) -> None:
+    """Run commands, by what they do, in this process, beside one that trains by a module; `done` steps were before."""
     from gc import collect, freeze
 
     from tempkb.core.settings import home_in_front
     from tempkb.models.training.teaching import school
 
     # The process that trains imports what it needs beside the commands before, which leave a core idle.
-    with school(learning, is_needed=any("train" in one for one in steps)):
-        for arguments in steps:
-            click.echo(f"\n$ {home_in_front()}tempkb {shlex.join(arguments)}")
-            sys.stdout.flush()
-            main(list(arguments), standalone_mode=False)
+    with school(learning, is_needed=any("train" in one for one in steps.values())):
+        for number, (title, arguments) in enumerate(steps.items(), done + 1):
+            with shown.step(number, title, is_beside=is_beside):
+                click.echo(f"$ {home_in_front()}tempkb {shlex.join(arguments)}")
+                main(list(arguments), standalone_mode=False)
             # What the commands import stays, a million objects in the end. Each collection would look at all of them
             # again, which took a tenth of the whole time.
             collect()

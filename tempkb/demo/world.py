@@ -195,30 +195,32 @@ _ASKED = ("undated", "dated", "dates")
 _IN_NEWS = ("P54", "P102", "P108", "P127")
 _TOLD_AFTER = 45  # days from the beginning of a quarter to its news
 # In which entities that came later are not there yet.
-_EARLIER = ("--pool", "2022-01-01", "--pool", "2023-01-01")
+_EARLIER = "--pool 2022-01-01 --pool 2023-01-01"
 
-STEPS = (
-    ("build",),
-    ("release", "tempel", "2022-01-01..2024-01-01/yearly", "--preset", "small", "--name", "demo"),
-    ("release", "templama", _STUDY, "--name", "demo-years"),
-    ("release", "dynamic-templama", _STUDY, "--name", "demo-quarters"),
-    ("release", "ecbd", _STUDY, "--preset", "small", "--popular", "3", "--name", "demo-cloze"),
-    ("show", "Harbour Clock", "--cut", "2021-10-01"),
-    ("model", "demo"),
-    ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
-    ("score", "--all", "--benchmark", "dynamic-templama"),
-    ("generate", "--all", "--benchmark", "dynamic-templama", "--decoder", "greedy"),
-    ("generate", "--all", "--benchmark", "ecbd", "--limit", "100"),
-    ("linker", "train", "demo", "--cut", "2022-01-01", "--cut", "2023-01-01", "--preset", "demo"),
-    ("linker", "score", "--all", "--release", "demo"),
-    ("linker", "score", "--all", "--release", "demo", *_EARLIER, "--subset", "validation"),
-    ("linker", "score", "--all", "--release", "demo", *_EARLIER),
-    ("results",),
-    ("linking", "--release", "demo"),
-    # At the end, since what models name is judged by the results.
-    ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
-)
-"""The arguments of each command, in order. They are meant for the world of the default seed and size."""
+Command = Sequence[str]
+QUARTERS = "demo-quarters"
+"""The release of DynamicTempLAMA."""
+
+_TYPED = {
+    "building the tables of twelve quarters": "build",
+    "a release of TempEL": "release tempel 2022-01-01..2024-01-01/yearly --preset small --name demo",
+    "a release of TempLAMA": f"release templama {_STUDY} --name demo-years",
+    "a release of DynamicTempLAMA": f"release dynamic-templama {_STUDY} --name {QUARTERS}",
+    "a release of ECBD": f"release ecbd {_STUDY} --preset small --popular 3 --name demo-cloze",
+    "training six tiny language models": "model demo",
+    "scoring six models on ECBD": "score --all --benchmark ecbd --variant original",
+    "scoring six models on DynamicTempLAMA": "score --all --benchmark dynamic-templama",
+    "answers of six models to DynamicTempLAMA": "generate --all --benchmark dynamic-templama --decoder greedy",
+    "answers of six models to ECBD": "generate --all --benchmark ecbd --limit 100",
+    "training two linkers": "linker train demo --cut 2022-01-01 --cut 2023-01-01 --preset demo",
+    "linking mentions with four linkers": "linker score --all --release demo",
+    "the same of validation, earlier entities": f"linker score --all --release demo {_EARLIER} --subset validation",
+    "the same among earlier entities": f"linker score --all --release demo {_EARLIER}",
+    # At the end, or what it computes would be out of date from the beginning.
+    "computing results": "results",
+}
+STEPS: Mapping[str, Command] = {title: typed.split() for title, typed in _TYPED.items()}
+"""The arguments of each command, by what it does, in order; for the world of the default seed and size."""
 
 TIME_WORLD = (12, 467, 12)
 """Seed, pages and quarters of the world of `demo --time`, in which, and in that of seed 11, its steps were chosen."""
@@ -227,7 +229,6 @@ TIME_STEPS: Mapping[Family, int] = {"causal": 750, "seq2seq": 600}
 REGIMES = ("uniform", "temporal", "yearly")
 _RATES = {"causal": 0.004, "seq2seq": 0.002}
 _N_YEARS = 3
-Command = Sequence[str]
 
 
 def training(family: Family, regime: str, folder: Path, steps: int, name: str, *further: str) -> Command:
@@ -245,31 +246,34 @@ def training(family: Family, regime: str, folder: Path, steps: int, name: str, *
     return ("train", regime, "--name", name, *read, *told, *further)
 
 
-def time_steps(folder: Path) -> Iterator[Sequence[Sequence[Command]]]:
-    """Yield the commands of `demo --time`: rows of commands of which those of a group are run beside one another.
+def time_steps(folder: Path) -> Iterator[Sequence[Mapping[str, Command]]]:
+    """Yield the commands of `demo --time`, by what they do: rows, of which those of a group run beside one another.
 
     Args:
         folder: with what `write_time` wrote.
     """
-    dump, queries = folder.parent / "dumps" / "wikidatawiki", f"{folder / 'queries.csv'}"
-    (facts,) = dump.rglob("*-all.json.gz")
+    stamp = f"{quarters(TIME_WORLD[2])[-1].end:%Y%m%d}"
+    facts = folder.parent / "dumps" / "wikidatawiki" / "entities" / stamp / f"wikidata-{stamp}-all.json.gz"
+    queries = ("--templates", f"{folder / 'queries.csv'}", "--set", "min_objects=1")
+    variants = [word for one in _ASKED for word in ("--variant", one)]
     yield [
-        [
-            ("build", "--dump", f"{facts}"),
-            ("release", "templama", _STUDY, "--templates", queries, "--set", "min_objects=1", "--name", "years"),
-            ("corpus", "add", "news", f"{folder / 'news.jsonl'}", "--chunker", "none"),
-        ]
+        {
+            "reading the facts": ("build", "--dump", f"{facts}"),
+            "a release of TempLAMA": ("release", "templama", _STUDY, *queries, "--name", "years"),
+            "reading the news": ("corpus", "add", "news", f"{folder / 'news.jsonl'}", "--chunker", "none"),
+        }
     ]
-    rows: list[list[Command]] = [[], []]
+    rows: list[dict[str, Command]] = [{}, {}]
     for place, (family, regime) in enumerate(product(TIME_STEPS, REGIMES)):
+        name = f"{family}-{regime}"
         # Models of T5 take longer.
-        rows[place > len(REGIMES)].append(training(family, regime, folder, TIME_STEPS[family], f"{family}-{regime}"))
+        rows[place > len(REGIMES)][f"training {name}"] = training(family, regime, folder, TIME_STEPS[family], name)
     yield rows
     yield [
-        [
-            ("score", "--all", "--scorer", "span", *(word for one in _ASKED for word in ("--variant", one))),
-            ("generate", "--all"),
-            ("results",),
-            ("paper", "templama", "regimes", "--picture", f"{folder / 'regimes.png'}"),
-        ]
+        {
+            "scoring six models": ("score", "--all", "--scorer", "span", *variants),
+            "answers of six models": ("generate", "--all"),
+            "computing results": ("results",),
+            "drawing what they know": ("paper", "templama", "regimes", "--picture", f"{folder / 'regimes.png'}"),
+        }
     ]

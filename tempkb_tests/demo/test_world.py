@@ -1,12 +1,13 @@
 """The demo world's traps, built through Dagster: each story with the row written by hand.
 
-`tempkb demo --all`: one process, each command shown as it could be typed.
+`tempkb demo --all`: one process, a line a step; the log shows each command as it could be typed.
 """
 
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from click.testing import CliRunner
 import tempkb
 import tempkb.demo.world
 from tempkb.commands.cli import main
+from tempkb.commands.runs.jobs import Summary
+from tempkb.commands.screens import failure
 from tempkb.core.errors import SettingsError
 from tempkb.demo.export import write_dump
 from tempkb.demo.world import make_world
@@ -156,7 +159,6 @@ STEPS = [
     "templama",
     "dynamic-templama",
     "ecbd",
-    "show",
     "model demo",
     "score",
     "score",
@@ -167,37 +169,48 @@ STEPS = [
     "linker score",
     "linker score",
     "results",
-    "linking",
-    "knows",
 ]
 
 
-@pytest.mark.slow
-def test_the_whole_demo_shows_each_command_and_runs_it_in_one_process(home_folder, ran):
+def test_the_whole_demo_runs_each_command_in_one_process_with_a_line_each(home_folder, ran):
     done = CliRunner().invoke(main, ["demo", "--all"])
     assert done.exit_code == 0, done.output
     assert (home_folder / "dumps").is_dir()
     assert [name for name, _ in ran] == STEPS
-    assert ("show", {"title": "Harbour Clock", "day": "2021-10-01"}) in ran
-    assert ran[8] == ("score", {"is_all": True, "benchmarks": ("dynamic-templama",)})
-    assert ran[9] == ("generate", {"is_all": True, "benchmarks": ("dynamic-templama",), "decoder": "greedy"})
-    assert ran[10] == ("generate", {"is_all": True, "benchmarks": ("ecbd",), "limit": "100"})
-    name, asked = ran[-1]
-    assert (name, asked["window"], asked["earlier"]) == ("knows", "2022-01-01..2023-07-01", "2021-01-01..2022-01-01")
-    assert asked["with_answers"] is True
+    assert ran[7] == ("score", {"is_all": True, "benchmarks": ("dynamic-templama",)})
+    assert ran[8] == ("generate", {"is_all": True, "benchmarks": ("dynamic-templama",), "decoder": "greedy"})
+    assert ran[9] == ("generate", {"is_all": True, "benchmarks": ("ecbd",), "limit": "100"})
     trained = {"release": "demo", "cuts": ("2022-01-01", "2023-01-01"), "preset": "demo"}
     earlier = {"is_all": True, "releases": ("demo",), "pools": ("2022-01-01", "2023-01-01")}
-    assert ran[11:-1] == [
+    assert ran[10:] == [
         ("linker train", trained),
         ("linker score", {"is_all": True, "releases": ("demo",)}),
         ("linker score", {**earlier, "subset": "validation"}),
         ("linker score", earlier),
         # After all scores, or what it computes would be stale from the beginning.
         ("results", {}),
-        ("linking", ran[-2][1]),
     ]
-    assert "demo" in str(ran[-2][1])
-    shown = re.findall(r"^\$ (.*)$", done.output, re.MULTILINE)
+    shown, _, ending = done.output.partition("\n\n")
+    lines = shown.splitlines()
+    assert [re.fullmatch(r"\[(\d+)/16\] \S.*\S  \d+ s", line)[1] for line in lines] == [f"{n}" for n in range(1, 17)]
+    assert len(ending.splitlines()) <= 20
+    assert ending.startswith(f"The home is {home_folder}, the log {home_folder / 'demo.log'}.")
+    assert [line.split("tempkb ")[1].split()[0] for line in ending.splitlines()[-4:]] == [
+        "knows",
+        "answers",
+        "show",
+        "docs",
+    ]
+
+
+def commands_logged(home):
+    """The commands that the log of a demo shows."""
+    return re.findall(r"^[\d-]{10} [\d:]{8} \$ (.*)$", (home / "demo.log").read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_log_shows_each_command_as_it_may_be_typed(home_folder, ran):
+    CliRunner().invoke(main, ["demo", "--all"])
+    shown = commands_logged(home_folder)
     assert len(shown) == len(ran)
     ran.clear()
     for line in shown:
@@ -207,15 +220,101 @@ def test_the_whole_demo_shows_each_command_and_runs_it_in_one_process(home_folde
     assert [name for name, _ in ran] == STEPS
 
 
-def test_a_step_that_fails_ends_the_demo_with_its_message_and_code(home_folder, ran, monkeypatch):
-    def refuse(**_options):
-        raise click.UsageError("no such thing")
+def test_what_steps_print_is_in_the_log_alone_and_appended_when_the_demo_goes_on(home_folder, ran, monkeypatch, capfd):
+    """Each line with its time; also what a process below, or a library in C, writes to the descriptors."""
 
-    monkeypatch.setattr(main.commands["release"].commands["templama"], "callback", refuse)
+    def loud():
+        click.echo("said")
+        click.echo("warned", err=True)
+        sys.stdout.write("a ")
+        sys.stdout.write("whole line\n")
+        subprocess.run(["sh", "-c", "echo below; echo below, too >&2"], check=True)
+
+    monkeypatch.setattr(main.commands["results"], "callback", loud)
+    for _ in range(2):
+        with pytest.raises(SystemExit) as ended:
+            main(["demo", "--all"])
+        assert ended.value.code == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert not re.search("said|warned|whole|below|wrote", out)
+    log = (home_folder / "demo.log").read_text("utf-8")
+    for line in ("said", "warned", "a whole line"):
+        assert len(re.findall(rf"^\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d {line}$", log, re.MULTILINE)) == 2
+    assert (log.count("below\n"), log.count("below, too\n")) == (2, 2)
+
+
+def test_without_models_the_demo_says_why_it_finds_nothing(home_folder, ran):
+    ending = CliRunner().invoke(main, ["demo", "--all"]).output.partition("\n\n")[2]
+    words = " ".join(ending.split())
+    assert "1. What models answer where facts have changed is not known: too few of their answers are judged." in words
+    assert "2. Linkers are not compared: none was trained, or too few mentions were linked." in words
+    assert "3. No training cutoff is estimated" in words
+
+
+@pytest.mark.parametrize("hidden", ["bm25s", "sentence_transformers", "datasets", "accelerate", "faiss"])
+def test_without_the_extra_linking_all_but_linkers_is_made(home_folder, ran, monkeypatch, hidden):
+    monkeypatch.setitem(sys.modules, hidden, None)
     done = CliRunner().invoke(main, ["demo", "--all"])
-    assert done.exit_code == 2
-    assert "no such thing" in done.output
+    assert done.exit_code == 0, done.output
+    assert [name for name, _ in ran] == [name for name in STEPS if not name.startswith("linker")]
+    first, *lines = done.output.partition("\n\n")[0].splitlines()
+    assert first == (
+        f"Without linkers: training them needs {hidden}, which is not installed; install the extra linking: "
+        'pip install "tempkb[linking]"'
+    )
+    assert lines[-1].startswith("[12/12] computing results  ")
+
+
+def failing(error):
+    def refuse(**_options):
+        raise error
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        pytest.param(
+            SettingsError("torn: type: tempkb gc"), 1, "tempkb: torn: type: TEMPKB_HOME={} tempkb gc", id="error"
+        ),
+        pytest.param(KeyboardInterrupt(), 130, "tempkb: interrupted; what is finished is kept, ", id="Ctrl-C"),
+    ],
+)
+def test_a_step_that_fails_ends_the_demo_with_its_message_its_code_and_the_log(
+    home_folder, ran, monkeypatch, error, code, message
+):
+    monkeypatch.setattr(main.commands["release"].commands["templama"], "callback", failing(error))
+    done = CliRunner().invoke(main, ["demo", "--all"])
+    assert done.exit_code == code
     assert [name for name, _ in ran] == ["build", "tempel"]
+    assert done.stdout.splitlines()[-1] == "[4/16] a release of TempLAMA"
+    said = done.stderr.splitlines()
+    assert said[0].startswith(message.format(home_folder))
+    assert said[1:] == [f"All that was printed is in {home_folder / 'demo.log'}. The same command goes on from here."]
+    assert "Traceback" in (home_folder / "demo.log").read_text("utf-8")
+
+
+def test_what_a_build_could_not_make_is_told(home_folder, monkeypatch):
+    monkeypatch.setattr("tempkb.commands.runs.building.build", lambda _asked: Summary(failures=["window a: torn"]))
+    done = CliRunner().invoke(main, ["demo", "--all"])
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[0] == "failed: window a: torn"
+    assert "failed: window a: torn" in (home_folder / "demo.log").read_text("utf-8")
+
+
+def test_several_failures_of_a_step_are_all_told(home_folder, ran, monkeypatch):
+    def fail():
+        failure.fail_all(["window a: torn", "window b: empty"])
+
+    monkeypatch.setattr(main.commands["results"], "callback", fail)
+    done = CliRunner().invoke(main, ["demo", "--all"])
+    assert done.stderr.splitlines()[:3] == [
+        "failed: window a: torn",
+        "failed: window b: empty",
+        "tempkb: 2 failures, see above; what is finished is kept",
+    ]
 
 
 @pytest.mark.parametrize("other", [("--second",), ("--seed", "8"), ("--pages", "500"), ("--quarters", "13")])
@@ -255,7 +354,7 @@ def test_the_demo_of_time_is_of_its_own_world(home_folder, other):
 
 
 @pytest.mark.slow
-def test_the_demo_of_time_trains_and_asks_its_models_and_shows_what_they_know(home_folder, monkeypatch):
+def test_the_demo_of_time_trains_and_asks_its_models_and_shows_what_they_know(home_folder, monkeypatch, capfd):
     """With a few steps they know nothing, but all of them are there, each asked as it was trained."""
     monkeypatch.setattr(tempkb.demo.world, "TIME_STEPS", {"causal": 6, "seq2seq": 6})
     done = CliRunner().invoke(main, ["demo", "--time"], catch_exceptions=False)
@@ -283,7 +382,9 @@ def test_the_demo_of_time_trains_and_asks_its_models_and_shows_what_they_know(ho
     assert {(row["model"], row["object_id"], row["other"]) for row in pairs} == {
         (row["model"], row["other"], row["object_id"]) for row in pairs
     }
-    last = done.output[done.output.rindex("$ ") :]
-    assert "paper templama regimes" in last
-    assert all(name in last for name in regimes)
+    assert commands_logged(home_folder)[-1].endswith(f"--picture {home_folder / 'time/regimes.png'}")
+    # A second process prints its own.
+    steps = re.findall(r"^\[(\d+)/14\] .*  .*\d s$", done.output + capfd.readouterr().out, re.MULTILINE)
+    assert sorted(map(int, steps)) == [*range(1, 15)]
+    assert len(done.output.partition("\n\n")[2].splitlines()) <= 20
     assert (home_folder / "time" / "regimes.png").stat().st_size > 10_000

@@ -26,6 +26,7 @@ from unittest import mock
 
 from scipy.stats import t
 
+from tempkb.commands.screens.demo import LOG
 from tempkb.core.model_words import Family
 from tempkb.demo.world import TIME_STEPS, TIME_WORLD, make_world, time_steps, training, write_time
 from tempkb.models.training.lessons import DatedLesson
@@ -34,7 +35,13 @@ from tempkb_tests.conftest import run_script, run_tempkb
 
 PLACEBO = "placebo"
 _MARGIN = 0.1
-_RUN = "import json, sys; from tempkb.commands.cli import run_steps; run_steps(*json.loads(sys.argv[1]))"
+_RUN = """
+import json, pathlib, sys
+from tempkb.commands.cli import run_steps
+from tempkb.commands.screens.demo import Steps
+steps, learning, log = json.loads(sys.argv[1])
+run_steps(steps, learning, Steps(pathlib.Path(log), len(steps)))
+"""
 Level = tuple[str, str, str]
 """Regime, how it is asked, and measure, as in the view `dated_choices`."""
 _UNDATED, _DATED = "undated", "dated"
@@ -113,7 +120,7 @@ def fill(home: Path, seed: int, families: Sequence[Family]) -> None:
         run_tempkb(home, "demo", "--seed", str(seed), "--pages", str(pages), "--quarters", str(n_quarters))
         write_time(make_world(seed, pages, n_quarters), folder)
     (before,), _, (after,) = time_steps(folder)
-    for command in before:
+    for command in before.values():
         run_tempkb(home, *command)
     told = [json.loads(line) for line in (folder / "news.jsonl").read_text("utf-8").splitlines()]
     days = [one["date"] for one in told]
@@ -121,8 +128,8 @@ def fill(home: Path, seed: int, families: Sequence[Family]) -> None:
     permuted = [json.dumps({**one, "date": day}) for one, day in zip(told, days, strict=True)]
     (folder / "permuted.jsonl").write_text("\n".join(permuted), "utf-8")
     run_tempkb(home, "corpus", "add", "permuted", str(folder / "permuted.jsonl"), "--chunker", "none")
-    trained = [
-        training(
+    trained = {
+        f"training {family}-{regime}": training(
             family,
             "temporal" if regime == PLACEBO else regime,
             folder,
@@ -132,10 +139,10 @@ def fill(home: Path, seed: int, families: Sequence[Family]) -> None:
         )
         for family in families
         for regime in ("uniform", "temporal", PLACEBO)
-    ]
+    }
     with mock.patch.dict(os.environ, {"TEMPKB_HOME": str(home)}):
-        run_script(_RUN, json.dumps([trained, DatedLesson.learning]))
-    for command in after[:-1]:
+        run_script(_RUN, json.dumps([trained, DatedLesson.learning, str(home / LOG)]))
+    for command in [*after.values()][:-1]:
         run_tempkb(home, *command)
 
 

@@ -29,6 +29,18 @@ _INTERRUPTED, _PIPE_CLOSED = 130, 141
 _NOT_FLUSHED = 120
 
 
+class Failure(SystemExit):
+    """The end of a command that has failed.
+
+    Attributes:
+        message: what it has said of that.
+    """
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(code)
+        self.message = message
+
+
 class OutputError(OSError):
     """Standard output could not be written; this says nothing about the files of the home."""
 
@@ -45,19 +57,19 @@ class _Output(io.FileIO):
             raise OutputError(error.errno, error.strerror) from None
 
 
-def fail(message: str, code: int = 1) -> NoReturn:
-    """Print a message to standard error and exit."""
-    tell(f"tempkb: {message}")
-    sys.exit(code)
+def fail(message: str, code: int = 1, above: str = "") -> NoReturn:
+    """Print a message to standard error, with lines above it, and exit."""
+    message = f"{above}tempkb: {message}"
+    tell(message)
+    raise Failure(code, message)
 
 
 def fail_all(failures: Sequence[str]) -> NoReturn:
     """Print one line for each failure to standard error, those in the same words as one, then their number; exit."""
     if len(failures) == 1:
         fail(failures[0])
-    for failure, n in Counter(failures).items():
-        tell(f"failed{f' {n} times' if n > 1 else ''}: {failure}")
-    fail(f"{counted(len(failures), 'failure')}, see above; what is finished is kept")
+    above = (f"failed{f' {n} times' if n > 1 else ''}: {failure}\n" for failure, n in Counter(failures).items())
+    fail(f"{counted(len(failures), 'failure')}, see above; what is finished is kept", above="".join(above))
 
 
 def warn(message: str) -> None:

@@ -223,7 +223,7 @@ def train_request(name: str, words: Mapping[str, str]) -> TrainRequest:
     return request
 
 
-_EXTRA = ("bm25s", "sentence_transformers", "datasets", "accelerate")
+_EXTRA = ("bm25s", "sentence_transformers", "datasets", "accelerate", "faiss")
 
 
 def require_extra(what: str, needed: Sequence[str] = _EXTRA) -> None:

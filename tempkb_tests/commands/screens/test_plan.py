@@ -10,7 +10,9 @@ from tempkb.core.wording import sized
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.wiki.dumps.server import serving
 
-OPERATIONS = (Path(__file__).parents[3] / "docs/operations.md").read_text("utf-8")
+OPERATIONS, ENWIKI = (
+    (Path(__file__).parents[3] / f"docs/{name}.md").read_text("utf-8") for name in ("operations", "enwiki")
+)
 # As `tempkb plan` would find them at the mirror. Of aawiki the sizes are real; the others are assumed (docs/scaling.md).
 WIKIS = {
     "aawiki": ("pages-meta-history.xml.7z", 199_699),
@@ -42,10 +44,12 @@ def planned(server, home, wiki, **settings):
         check=False,
         TEMPKB_WIKI=wiki,
         TEMPKB_MIRROR=server.root,
-        TEMPKB_WORKERS="16",
-        TEMPKB_CONTACT="me@example.org",
-        TEMPKB_FIRST_WINDOW="2016-01-01",
-        **settings,
+        **{
+            "TEMPKB_WORKERS": "16",
+            "TEMPKB_CONTACT": "me@example.org",
+            "TEMPKB_FIRST_WINDOW": "2016-01-01",
+            **settings,
+        },
     )
     row = next(line for line in done.stdout.splitlines() if f"{wiki}-20260101" in line)
     return [cell.strip() for cell in row.strip("│\n").split("│")], done
@@ -60,6 +64,18 @@ def test_the_table_of_the_documentation_is_what_the_command_says(wiki, server, t
     told = re.search(rf"^\| {wiki} \|(.*)\|$", OPERATIONS, re.MULTILINE)
     assert told, f"docs/operations.md has a row for {wiki}"
     assert [cell.strip() for cell in told[1].split("|")] == [fetch, fetch_in, processor, build_in, disk]
+
+
+def test_the_rows_of_the_page_on_enwiki_are_what_the_command_says(server, tmp_path):
+    rows = re.findall(r"^\| (\d.+?) \((\d+)\) \| (\d+) \|(.*)\|$", ENWIKI, re.MULTILINE)
+    assert len(rows) == 4
+    for number, (span, n, workers, costs) in enumerate(rows):
+        yearly = {} if "Q" in span else {"TEMPKB_GRANULARITY": "year", "TEMPKB_FIRST_WINDOW": "2013-01-01"}
+        cells, done = planned(server, tmp_path / f"{number}", "enwiki", TEMPKB_WORKERS=workers, **yearly)
+        (_, spanned, windows, _, fetch, _, *times_and_disk) = cells
+        more = re.search(r"up to (.+) more while it builds", done.stdout)[1]
+        assert (span, n) == (spanned, windows)
+        assert [cell.strip() for cell in costs.split("|")] == [fetch, *times_and_disk, more]
 
 
 def test_a_disk_that_is_too_small_is_refused(server, tmp_path):
