@@ -208,3 +208,7 @@ def train_all(home: Path, seed: int, log: Callable[[str], None]) -> None:
     for name, words in models(seed):
         base = str(home / "bare") if words["base"] == "bare" else words["base"]
         Training(store, train_request(name, words | {"base": base})).trained(log)
+
+
+if __name__ == "__main__":
+    main()
