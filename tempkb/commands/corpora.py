@@ -15,7 +15,7 @@ def corpus() -> None:
 
     \b
     Examples:
-      tempkb corpus make --windows 2021-01-01..2023-01-01 --chunker none
+      tempkb corpus make --window 2021-01-01..2023-01-01 --chunker none
       tempkb corpus add news news-2019.jsonl news-2020.parquet
       tempkb corpus show news
       tempkb corpus rm news

@@ -97,7 +97,11 @@ def rm(name: str, yes: bool) -> None:
     remove_what(model=name, force=False, ask=not yes)
 
 
-@model.command()
+# What other commands take for a seed is here a number of seeds.
+_ALIASES = {"cuts": "cut", "seeds": "n-seeds"}
+
+
+@model.command(context_settings={"token_normalize_func": lambda name: _ALIASES.get(name, name)})
 @click.option(
     "--family",
     "families",
@@ -105,12 +109,18 @@ def rm(name: str, yes: bool) -> None:
     metavar="FAMILY",
     help="masked, seq2seq or causal; by default all. May be repeated.",
 )
-@click.option("--cuts", default="", metavar="DATE,...", help="Cuts of built windows; by default 2022-01-01,2023-07-01.")
 @click.option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Models of each family and cut."
+    "--cut",
+    "cuts",
+    multiple=True,
+    metavar="DATE",
+    help="A cut of a built window; may be repeated. By default 2022-01-01 and 2023-07-01.",
+)
+@click.option(
+    "--n-seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Models of each family and cut."
 )
 @click.option("--untrained", is_flag=True, help="Also models with random weights, which have read nothing.")
-def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> None:
+def demo(families: tuple[str, ...], cuts: tuple[str, ...], n_seeds: int, untrained: bool) -> None:
     """Train tiny models on what the articles said at some cuts, and add them.
 
     There is one model for each family, cut and seed, such as demo-causal-2022-01-01,
@@ -123,8 +133,8 @@ def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> N
     \b
     Examples:
       tempkb model demo
-      tempkb model demo --family causal --seeds 5 --untrained
-      tempkb model demo --cuts 2021-07-01,2024-01-01
+      tempkb model demo --family causal --n-seeds 5 --untrained
+      tempkb model demo --cut 2021-07-01 --cut 2024-01-01
     """
     from tempkb.commands.runs.models import add_demo_models
     from tempkb.commands.screens.failure import tell
@@ -132,7 +142,8 @@ def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> N
     from tempkb.demo.models.recipe import asked_for
     from tempkb.demo.pages import FIRST_CUT, SECOND_CUT
 
-    asked = asked_for(families, cuts or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}", seeds, with_untrained=untrained)
+    days = ",".join(cuts) or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}"
+    asked = asked_for(families, days, n_seeds, with_untrained=untrained)
     close(add_demo_models(asked, tell), print_models, asked.names())
 
 
@@ -160,10 +171,10 @@ def train(name: str, dry_run: bool, **asked: Any) -> None:
 
     \b
     Examples:
-      tempkb train temporal --base google-t5/t5-small --windows 2019-01-01..2022-01-01 --dry-run
-      tempkb train yearly --base ./t5 --windows 2019-01-01..2022-01-01 --release templama --name yearly
-      tempkb train uniform --base ./gpt2 --windows 2019-01-01..2022-01-01 --preset small --set steps=50
-      tempkb train temporal --base yours-2021 --windows 2019-01-01..2023-01-01 --set newest_share=0.5 --set steps=1000
+      tempkb train temporal --base google-t5/t5-small --window 2019-01-01..2022-01-01 --dry-run
+      tempkb train yearly --base ./t5 --window 2019-01-01..2022-01-01 --release templama --name yearly
+      tempkb train uniform --base ./gpt2 --window 2019-01-01..2022-01-01 --preset small --set steps=50
+      tempkb train temporal --base yours-2021 --window 2019-01-01..2023-01-01 --set newest_share=0.5 --set steps=1000
     """
     words = words_typed(asked)
     if dry_run:
@@ -208,7 +219,7 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
       tempkb score --all
       tempkb score t5-large --benchmark ecbd --limit 1000
       tempkb score google-t5/t5-large ./checkpoints/mine --device cuda
-      tempkb score t5-large --release demo-quarters --windows 2022-01-01..2023-01-01
+      tempkb score t5-large --release demo-quarters --window 2022-01-01..2023-01-01
     """
     from tempkb.commands.runs.models import ask
     from tempkb.commands.screens.scores import print_nothing, print_scores
@@ -232,7 +243,7 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
     Examples:
       tempkb generate --all --benchmark dynamic-templama
       tempkb generate t5-large --benchmark ecbd --decoder recall_beam100 --limit 1000
-      tempkb generate timelm-2019-q4 --decoder paper --windows 2020-01-01..2020-07-01
+      tempkb generate timelm-2019-q4 --decoder paper --window 2020-01-01..2020-07-01
     """
     from tempkb.commands.runs.models import ask
     from tempkb.commands.screens.answers import print_generations

@@ -73,8 +73,8 @@ def knows(
     \b
     Examples:
       tempkb knows
-      tempkb knows --window 2022-01-01..2023-01-01 --models t5-large,t5-base
-      tempkb knows --window 2022-01-01..2023-01-01 --earlier 2021-01-01..2022-01-01
+      tempkb knows --window 2022-01-01..2023-01-01 --model t5-large,t5-base
+      tempkb knows --window 2022-01-01..2023-01-01 --baseline 2021-01-01..2022-01-01
       tempkb knows --answers --csv knows.csv --latex knows.tex --picture knows.png
       tempkb knows --by-popularity contributors
       tempkb knows --fact Ostvik P6 --picture ostvik.png

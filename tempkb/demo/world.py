@@ -216,7 +216,7 @@ STEPS = (
     ("results",),
     ("linking", "--release", "demo"),
     # At the end, since what models name is judged by the results.
-    ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
+    ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--baseline", "2021-01-01..2022-01-01"),
 )
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""
 
@@ -241,7 +241,7 @@ def training(family: Family, regime: str, folder: Path, steps: int, name: str, *
     own = steps // _N_YEARS if regime == "yearly" else steps
     numbers = {"steps": own, "learning_rate": _RATES[family], "random_weights": "true", "asked": "spans"}
     told = [word for number, value in numbers.items() for word in ("--set", f"{number}={value}")]
-    read = ("--corpus", "news", "--windows", _STUDY, "--base", f"{folder / family}", "--preset", "small")
+    read = ("--corpus", "news", "--window", _STUDY, "--base", f"{folder / family}", "--preset", "small")
     return ("train", regime, "--name", name, *read, *told, *further)
 
 

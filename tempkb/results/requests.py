@@ -46,7 +46,9 @@ class KnowledgeRequest(Request):
         default_in_words=str(YEARS_BEFORE),
         metavar="YEARS|A..B",
     )
-    models: InOrder[str] = option((), "Only this model; may be repeated. By default all.", metavar="NAME")
+    models: InOrder[str] = option(
+        (), "Only this model; may be repeated. By default all.", flag="--model", metavar="NAME"
+    )
     releases: InOrder[str] = option(
         (), "Only this release; may be repeated. By default all.", flag="--release", metavar="NAME"
     )
@@ -78,8 +80,8 @@ class KnowledgeRequest(Request):
         period = (first, end) if isinstance(self.earlier, int) else self.earlier
         if period[1] > window[0]:
             raise SettingsError(
-                f"--earlier: the period {period[0]}..{period[1]} does not end before the window "
-                f"{window[0]}..{window[1]} begins; name an earlier one: --earlier A..B"
+                f"--baseline: the period {period[0]}..{period[1]} does not end before the window "
+                f"{window[0]}..{window[1]} begins; name an earlier one: --baseline A..B"
             )
         return period
 
@@ -109,7 +111,7 @@ def _years_before(day: date, years: int) -> date:
     datetime.date(2021, 2, 28)
     """
     if day.year <= years:
-        raise SettingsError(f"--earlier {years}: there is no day {years} years before {day}; name fewer years")
+        raise SettingsError(f"--baseline {years}: there is no day {years} years before {day}; name fewer years")
     try:
         return day.replace(year=day.year - years)
     except ValueError:

@@ -22,7 +22,7 @@ from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.conftest import DAYS, SCORERS, add_model, add_scores
 from tempkb_tests.results.making import make
 
-WINDOW = ("--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01")
+WINDOW = ("--window", "2022-01-01..2023-07-01", "--baseline", "2021-01-01..2022-01-01")
 
 
 def knows(home, *arguments, check=True):
@@ -114,7 +114,7 @@ def test_all_items_count_if_a_person_asks_for_them(home, tmp_path):
 @pytest.mark.slow
 def test_the_last_window_is_provisional_and_is_compared_with_the_first_that_can_be(home, tmp_path):
     file = tmp_path / "k.csv"
-    said = knows(home, "--models", "early", "--csv", str(file)).stdout
+    said = knows(home, "--model", "early", "--csv", str(file)).stdout
     # The release begins in 2021; in its first quarter one player has changed.
     subjects = defaultdict(set)
     for window, subject, _, _ in preferences(home, "early"):
@@ -191,7 +191,7 @@ def test_a_model_that_cannot_be_used_is_passed_over_by_name(scored_home, tmp_pat
 @pytest.mark.slow
 def test_a_level_on_both_sides_of_a_knowledge_date_is_called_that(home):
     # The early model knows until 2022-01-01: half of this window, and nothing of the next.
-    said = knows(home, "--window", "2021-07-01..2022-07-01", "--earlier", "2021-01-01..2021-07-01").stdout
+    said = knows(home, "--window", "2021-07-01..2022-07-01", "--baseline", "2021-01-01..2021-07-01").stdout
     before = [one for one in preferences(home, "early") if date(2021, 7, 1) <= one[0] < date(2022, 1, 1)]
     assert f"of items both before and after that day; items before it: early {len(before)} of " in said
     assert "both before and after" not in knows(home, *WINDOW).stdout
@@ -224,18 +224,18 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
     [
         (("--window", "yesterday"), "windows 'yesterday': expected A..B with two days"),
         (
-            ("--earlier", "soon"),
+            ("--baseline", "soon"),
             "knows: earlier: found 'soon'; expected a number of years from 1 to 99, or two days A..B",
         ),
         (
-            ("--window", "2022-01-01..2023-01-01", "--earlier", "2021-06-01..2022-06-01"),
-            "--earlier: the period 2021-06-01..2022-06-01 does not end before the window 2022-01-01..2023-01-01 begins",
+            ("--window", "2022-01-01..2023-01-01", "--baseline", "2021-06-01..2022-06-01"),
+            "--baseline: the period 2021-06-01..2022-06-01 does not end before the window 2022-01-01..2023-01-01 begins",
         ),
         (
             ("--window", "2015-01-01..2023-01-01"),
-            "--earlier: the period 2012-01-01..2020-01-01 does not end before the window 2015-01-01..2023-01-01 begins",
+            "--baseline: the period 2012-01-01..2020-01-01 does not end before the window 2015-01-01..2023-01-01 begins",
         ),
-        (("--models", "nobody"), "--models nobody: no such model; there: early, late"),
+        (("--model", "nobody"), "--model nobody: no such model; there: early, late"),
         (
             ("--release", "nothing"),
             "--release nothing: no such release of ecbd or dynamic-templama; there: demo-cloze, demo-quarters",
@@ -251,8 +251,8 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
             "lies wholly in the window from 2030-01-01 to 2031-01-01; name another period: --window A..B",
         ),
         (
-            ("--window", "0050-01-01..0051-01-01", "--earlier", "99"),
-            "--earlier 99: there is no day 99 years before 0050-01-01; name fewer years",
+            ("--window", "0050-01-01..0051-01-01", "--baseline", "99"),
+            "--baseline 99: there is no day 99 years before 0050-01-01; name fewer years",
         ),
         (
             ("--fact", "Ostvik", "P6", "--release", "demo-cloze"),

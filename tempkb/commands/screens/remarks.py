@@ -163,4 +163,4 @@ def _of_missing_figures(known: Sequence[Known]) -> Iterator[str]:
     ends = [one.scores.model["knows_certainly_until"] for one in known]
     end = min([question.window[0], *(day for day in ends if day is not None)])
     if all(one.earlier is None for one in known) and question.first_day < end:
-        yield f"To compare with what all models may know of the release: --earlier {question.first_day}..{end}"
+        yield f"To compare with what all models may know of the release: --baseline {question.first_day}..{end}"

@@ -194,7 +194,7 @@ def _print_by_popularity(store: Store, known: Sequence[Known], popular_by: str |
 def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:
     there = [row["model"] for row in known_models(store.lake)]
     if odd := sorted(set(request.models) - set(there)):
-        raise SettingsError(f"--models {odd[0]}: no such model; there: {', '.join(there) or 'none'}")
+        raise SettingsError(f"--model {odd[0]}: no such model; there: {', '.join(there) or 'none'}")
     able = releases_asked(store)
     if odd := sorted(set(request.releases) - set(able)):
         raise SettingsError(

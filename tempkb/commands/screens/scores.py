@@ -143,7 +143,7 @@ def print_imported(imported: "Sequence[Imported]", model: str) -> None:
     show(Listing(in_order("table", "partition", "rows", "status"), "imported"), rows)
     say(publication.reason if publication.left else "")
     say(are_due(store, (KNOWLEDGE.name, KNOWS.name)))
-    print_next("results", f"knows --models {model}")
+    print_next("results", f"knows --model {model}")
 
 
 def _print_preferences(store: Store, condition: str, windows: tuple[date, date] | None, days: Sequence[date]) -> None:

@@ -60,13 +60,13 @@ def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, 
 @pytest.mark.slow
 def test_windows_without_prompts_are_refused_and_a_benchmark_without_prompts_in_them_is_no_failure(home, saved):
     run_tempkb(home, "model", "add", "gpt2", str(saved("gpt2")))
-    nothing = run_tempkb(home, "score", "gpt2", "--windows", "2019-01-01..2020-01-01", check=False)
+    nothing = run_tempkb(home, "score", "gpt2", "--window", "2019-01-01..2020-01-01", check=False)
     assert nothing.returncode == 1
     assert "found no prompt about a window that begins on or after 2019-01-01 and before 2020-01-01" in nothing.stderr
     assert len(nothing.stderr.splitlines()) == 1
     # Facts are asked in each quarter. No entity of the release originated on the first day of this one.
     assert query(home, "SELECT count(*) AS n FROM ecbd_prompts WHERE window_start = '2022-04-01'") == [{"n": 0}]
-    run_tempkb(home, "score", "gpt2", "--windows", "2022-04-01..2022-04-02", "--limit", "30")
+    run_tempkb(home, "score", "gpt2", "--window", "2022-04-01..2022-04-02", "--limit", "30")
     assert {row["scorer"] for row in query(home, "SELECT DISTINCT scorer FROM prompt_scores")} == {
         "causal.span_end-1.f32",
         "causal.sentence-1.f32",
