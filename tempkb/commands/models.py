@@ -1,6 +1,6 @@
 """The commands of language models: `tempkb model`, `train`, `score`, `generate`, `scores`. Each imports all else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -8,6 +8,7 @@ import click
 
 from tempkb.commands.declared import YES, close, options, words_typed
 from tempkb.core.model_words import ModelRequest
+from tempkb.core.options import Words
 from tempkb.models.scores.requests import AskRequest, GenerateRequest, ScoreRequest
 from tempkb.models.training.requests import TrainRequest
 
@@ -117,7 +118,12 @@ _ALIASES = {"cuts": "cut", "seeds": "n-seeds"}
     help="A cut of a built window; may be repeated. By default 2022-01-01 and 2023-07-01.",
 )
 @click.option(
-    "--n-seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Models of each family and cut."
+    "--n-seeds",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Models of each family and cut.",
 )
 @click.option("--untrained", is_flag=True, help="Also models with random weights, which have read nothing.")
 def demo(families: tuple[str, ...], cuts: tuple[str, ...], n_seeds: int, untrained: bool) -> None:
@@ -190,13 +196,23 @@ def train(name: str, dry_run: bool, **asked: Any) -> None:
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_SAID = ("revision", "family", "knows_until")
+
+
+def _words_of(asked: Mapping[str, Any], names: Sequence[str]) -> tuple[Words, Words]:
+    """Return the words of what is asked, and those of the model that is added before it is asked."""
+    words = words_typed(asked)
+    said = {name: word for name, word in words.items() if name in _SAID}
+    if said and len(names) != 1:
+        raise click.UsageError("--revision, --family and --knows-until are for one model; give its name")
+    return {name: word for name, word in words.items() if name not in _SAID}, said
 
 
 def _of_models(request: type[AskRequest]) -> Callable[[_Command], _Command]:
     """Return a decorator that gives a command models, and the options of a request."""
 
     def decorate(command: _Command) -> _Command:
-        command = options(request)(command)
+        command = options(request)(options(ModelRequest, *_SAID)(command))
         command = click.option("--all", "is_all", is_flag=True, help="All models of the home.")(command)
         same = "The same as an argument; may be repeated."
         command = click.option("--model", "models", multiple=True, metavar="MODEL", help=same)(command)
@@ -210,14 +226,17 @@ def _of_models(request: type[AskRequest]) -> Callable[[_Command], _Command]:
 def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked: Any) -> None:
     """Score the prompts of releases with models.
 
-    MODEL is a model of the home; or a folder or an id of the Hugging Face hub, which is
-    added first. Each prompt is scored once and kept: the next time only new prompts are
-    computed, and a run that was killed continues. Prompts without a score keep the reason.
+    MODEL is a model of the home or of its tempkb.toml; or a folder or an id of the Hugging
+    Face hub, which is added first, as tempkb model add does. Each prompt is scored once and
+    kept: the next time only new prompts are computed, and a run that was killed continues.
+    Prompts without a score keep the reason. Then the tables of results that follow from
+    scores are brought up to date.
 
     \b
     Examples:
       tempkb score --all
       tempkb score t5-large --benchmark ecbd --limit 1000
+      tempkb score gpt2 --knows-until 2018-01-01
       tempkb score google-t5/t5-large ./checkpoints/mine --device cuda
       tempkb score t5-large --release demo-quarters --window 2022-01-01..2023-01-01
     """
@@ -225,8 +244,8 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
     from tempkb.commands.screens.scores import print_nothing, print_scores
     from tempkb.models.scores.kinds import SCORES
 
-    words = words_typed(asked)
-    scored, summary = ask(SCORES, (*names, *models), words, is_all=is_all)
+    words, said = _words_of(asked, chosen := (*names, *models))
+    scored, summary = ask(SCORES, chosen, words, said, is_all=is_all)
     close(summary, *((print_scores, scored, words) if summary.has_run else (print_nothing, SCORES, scored)))
 
 
@@ -235,9 +254,11 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
 def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked: Any) -> None:
     """Let models answer the questions of releases.
 
-    MODEL is a model of the home; or a folder or an id of the Hugging Face hub, which is
-    added first. Each question is asked once and kept: the next time only new ones are
-    asked, and a run that was killed continues. Questions without an answer keep the reason.
+    MODEL is a model of the home or of its tempkb.toml; or a folder or an id of the Hugging
+    Face hub, which is added first, as tempkb model add does. Each question is asked once and
+    kept: the next time only new ones are asked, and a run that was killed continues.
+    Questions without an answer keep the reason. Then the tables of results that follow from
+    answers are brought up to date.
 
     \b
     Examples:
@@ -250,8 +271,8 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
     from tempkb.commands.screens.scores import print_nothing
     from tempkb.models.generations.kind import SAID
 
-    words = words_typed(asked)
-    answered, summary = ask(SAID, (*names, *models), words, is_all=is_all)
+    words, said = _words_of(asked, chosen := (*names, *models))
+    answered, summary = ask(SAID, chosen, words, said, is_all=is_all)
     close(summary, *((print_generations, answered, words) if summary.has_run else (print_nothing, SAID, answered)))
 
 

@@ -44,16 +44,15 @@ _NAMED = Listing(
         "changes": lambda row: len(row[-1]),
         "new, %": partial(_share, "names", NEW),
         "placebo new, %": partial(_share, "placebo_names", NEW),
-        "old, %": partial(_share, "names", OLD),
-        "placebo old, %": partial(_share, "placebo_names", OLD),
+        "stale, %": partial(_share, "names", OLD),
+        "placebo stale, %": partial(_share, "placebo_names", OLD),
         "other, %": partial(_share, "names", ""),
         "none, %": partial(_share, "names", NONE),
     },
-    "whom they name",
-    "new, old: the share of the changes counted above in which the model's answer names the object that came, or the "
-    "one that left (a stale answer), by any of its names; placebo: the same answers by another subject's change, so "
-    "what models name that do not know the subjects; other: anything else; none: it gave no answer; in brackets the "
-    "95 % interval, clustered by subject",
+    "generated answers",
+    "new, stale: the share of the changes counted above whose answer names the new object, or the old one, by any of "
+    "its names; placebo: the same answers by another subject's change, so what models name that do not know the "
+    "subjects; other: anything else; none: no answer. Intervals are 95 %, clustered by subject",
 )
 
 
@@ -94,9 +93,9 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
         say(f"Found no such answers of {model}.")
     say(are_due(store, (JUDGED_CHANGES.name,)))
     if csv_file:
-        every = store.query(listings[-1].filled(**words, limit="").query, *listings[-1].needs)
-        write_file(csv_file, as_csv(every.to_pylist(), every.column_names))
-    print_next(*(() if request.kind else (f"answers {model} --kind {OLD}",)), "knows")
+        every = [(one.title.partition(":")[0], one.filled(**words, limit="")) for one in listings]
+        write_file(csv_file, as_csv([{"kind": kind, **row} for kind, one in every for row in one.rows(store)]))
+    print_next(*(() if request.kind else (f"answers {model} --kind stale",)), "knows")
 
 
 def _conditions(model: str, request: AnswersRequest) -> Iterator[str]:
