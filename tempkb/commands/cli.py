@@ -379,7 +379,7 @@ def verify(tables: tuple[str, ...], since: str) -> None:
 def show(title: str | None, day: str | None, entity: str | None, csv_file: Path | None) -> None:
     """Show the revisions of a page around a cut, or one entity through all benchmarks.
 
-    Of a page it explains why one text was chosen. Of an entity it shows when it was born, its
+    Of a page it explains why one text was chosen. Of an entity it shows its origin, its
     mentions in TempEL at each snapshot, the sentences about it in ECBD, its facts and changes
     through time with their sources, and what each model or linker makes of them.
 

@@ -124,7 +124,8 @@ def score(names: tuple[str, ...], is_all: bool, **asked: Any) -> None:
     """Link the mentions of releases of TempEL with linkers, and keep where each ranks the right entity.
 
     Entities are encoded first, each distinct title and description once for all
-    snapshots. Search is exact. What is there already is not computed again.
+    snapshots. Search is exact. What is there already is not computed again. Then the tables
+    of results that follow are brought up to date.
 
     \b
     Examples:

@@ -1,6 +1,7 @@
 """The commands of language models: `tempkb model`, `train`, `score`, `generate`, `scores`. Each imports all else."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -133,7 +134,7 @@ def demo(families: tuple[str, ...], cuts: tuple[str, ...], n_seeds: int, untrain
     and demo-causal-2022-01-01-s1 for the second seed. Checkpoints are kept in the
     folder models of the home; those that are there are not trained again. Test
     sentences of ECBD and the articles about a fifth of the subjects of facts are
-    withheld from all models. Untrained models, such as demo-causal-untrained, are
+    held out from all models. Untrained models, such as demo-causal-untrained, are
     for comparison: what they prefer has nothing to do with time.
 
     \b
@@ -302,6 +303,8 @@ def import_(logs: tuple[Path, ...], model: str, knows_until: str) -> None:
       tempkb scores import logs --model gpt2 --knows-until 2018-01-01
     """
     from tempkb.benchmarks.declared import BENCHMARKS
+    from tempkb.commands.runs.jobs import Summary, past_damage
+    from tempkb.commands.runs.results import bring_results
     from tempkb.commands.screens.scores import print_imported
     from tempkb.models.generations.importing import import_logs
     from tempkb.models.requests import request_of
@@ -309,4 +312,8 @@ def import_(logs: tuple[Path, ...], model: str, knows_until: str) -> None:
 
     store = open_store()
     until = request_of(model, words_typed({"checkpoint": model, "knows_until": knows_until})).knows_until
-    print_imported(import_logs(store, BENCHMARKS, logs, model, until), model)
+    imported = import_logs(store, BENCHMARKS, logs, model, until)
+    summary = Summary()
+    for table in {one.kind.table: None for one in imported}:
+        past_damage(partial(bring_results, table, summary))
+    close(summary, print_imported, imported, model)

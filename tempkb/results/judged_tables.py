@@ -159,7 +159,7 @@ NAMES_BY_WINDOW = View(
     "object, the old one (old: the answer is stale), other_object (another object of the subject), other_name, none, "
     "or a name that new and old share (ambiguous); and the same by another subject's change (placebo_new and so on). "
     "By window of the change (that in which the new object begins; null: all windows), split (all: all splits) and "
-    "position of the change to the model's knowledge date (all, before, inside, after, or unknown), with standard "
+    "position of the change to the model's training cutoff (all, before, inside, after, or unknown), with standard "
     "errors by subject.",
     query=estimates(
         pooled(
@@ -305,8 +305,8 @@ _SUMS_OF_DURATIONS = f"""
 ANSWERS_BY_DURATION = View(
     name="answers_by_duration",
     meaning="Mean F1 of answers to the queries of the test split by how long the fact holds, with standard errors by "
-    "subject: held_years is the duration of the spell of the query's first answer in years, rounded, at least 1; "
-    f"{_MOST_YEARS} are {_MOST_YEARS} or more. What still holds counts to the day of the dump; a spell whose start is "
+    "subject: held_years is the validity interval of the query's first answer in years, rounded, at least 1; "
+    f"{_MOST_YEARS} are {_MOST_YEARS} or more. What still holds counts to the day of the dump; one whose start is "
     "not known does not count.",
     query=estimates(
         _SUMS_OF_DURATIONS,

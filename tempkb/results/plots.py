@@ -96,7 +96,7 @@ def _write_numbers(axis: Any) -> None:
 def windows_figure(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Give a figure of levels by window: a row for each release and aggregate, a column for each scorer.
 
-    Dashed lines mark where the models' knowledge ends; with two dates, what they may know lies between the lines. Small
+    Dashed lines mark stated training cutoffs; with two dates, what they may know lies between the lines. Small
     marks, which no line connects, have no interval, being of fewer clusters than it needs.
 
     Args:

@@ -311,7 +311,7 @@ def _groups(rows: pa.Table, *names: str) -> Iterator[tuple[tuple[str, ...], pa.T
 def _known_and_clean(model: Mapping[str, Any], given: _Given, request: KnowledgeRequest) -> tuple[Flags, Flags]:
     """Which items lie wholly in what the model may know; and which lie wholly in it or after it, as far as is known.
 
-    An item in between, such as an appointment that was announced before the model's knowledge date, says neither what
+    An item in between, such as an appointment that was announced before the model's training cutoff, says neither what
     the model knows nor what it can infer.
     """
     n = len(given.days_after)

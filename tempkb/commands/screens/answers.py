@@ -127,7 +127,7 @@ _DELAYS = Listing(
         "after": Across("share", delay_in_words, {one: f"{percent(one)} % after, days" for one in (0.5, 0.9, 0.95)}),
         "there after 90 days, %": lambda row: f"{percent(row['least_at_90'])} to {percent(row['most_at_90'])}",
     },
-    "how long facts take to come",
+    "reporting lag: how long after a window its facts are in Wikidata",
     query=f"FROM {FACT_DELAYS.name} ORDER BY facts, relation <> 'all', relation, share",
     needs=(FACT_DELAYS.name,),
 )
@@ -146,7 +146,7 @@ def print_delays(csv_file: Path | None) -> None:
     if csv_file:
         write_file(csv_file, as_csv(rows))
     if rows[0]["reason"]:
-        say(f"How long facts take to come is not known: {rows[0]['reason']}.")
+        say(f"The reporting lag is not known: {rows[0]['reason']}.")
     else:
         show(_DELAYS, rows)
         shown = next(row for row in rows if row["share"] == 0.95)
@@ -171,7 +171,7 @@ def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Pa
     fact = read_fact(open_store(), as_utf8(subject), as_utf8(relation), [as_utf8(name) for name in releases])
     say(f"{fact.query} ({fact.subject}, {fact.relation}, release {fact.release})")
     spells = [(name, ", ".join(f"{a} to {b}" for a, b in held)) for name, held in fact.spells.items()]
-    show(Listing(in_order("object", "held (within the release)")), spells)
+    show(Listing(in_order("object", "validity interval (within the release)")), spells)
     _print_scores(fact)
     if not picture:
         say("As a picture: add --picture FILE.png")
@@ -179,9 +179,9 @@ def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Pa
     series = fact.series()
     if not series:
         raise SettingsError(
-            f"--picture {picture}: no model with scores of this fact has a knowledge date, and none has scores of its "
-            "dated queries, so there is no day at which to draw them; name the date: tempkb model add MODEL CHECKPOINT "
-            "--knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
+            f"--picture {picture}: no model with scores of this fact has a stated training cutoff, and none has scores "
+            "of its dated queries, so there is no day at which to draw them; name it: tempkb model add MODEL "
+            "CHECKPOINT --knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
         )
     with fact_figure(f"{fact.subject}, {fact.relation}: {fact.query}", series, fact.spells) as figure:
         write_picture(picture, figure)
@@ -221,4 +221,4 @@ def print_generations(models: Sequence[str], words: Words) -> None:
     if print_asked(SAID, STATUSES, models, words)[0]:
         # Not all families are asked about each benchmark.
         answered = {model_of(key) for key in open_store().lake.partitions(GENERATIONS.name)}
-        print_next("results", *(f"answers {name}" for name in [one for one in models if one in answered][:1]), "knows")
+        print_next(*(f"answers {name}" for name in [one for one in models if one in answered][:1]), "knows")

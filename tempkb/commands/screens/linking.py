@@ -19,7 +19,7 @@ from tempkb.results.linking_reading import EVERY, FIGURES, LIMITS, TABLES, linke
 from tempkb.results.linking_sql import OWN_SETUPS
 from tempkb.results.papers.items import listings, papers, rows_of
 from tempkb.results.steps import are_due
-from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS
+from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS
 from tempkb.store.lake import Lake
 from tempkb.store.listings import Listing, as_csv, estimate, named
 from tempkb.store.memory import asking, declared_rows, view_files
@@ -150,10 +150,8 @@ def print_scores(names: Sequence[str], words: Words) -> None:
     if not rows:
         return
     show(listing, rows)
-    say(are_due(store, (LINKING_EFFECTS.name, LINKING_SUMS.name, NIL_RESULTS.name)))
     pool = next(iter(request.pools))
     print_next(
-        "results",
         "linking" if pool == OWN_POOL else f"linking --pool {pool}",
         f'sql "FROM {LINKING_SCORES.name} LIMIT 5"',
     )
