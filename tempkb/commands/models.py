@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tempkb.commands.declared import YES, close, options, words_typed
+from tempkb.commands.declared import add_upkeep, close, options, words_typed
 from tempkb.core.model_words import ModelRequest
 from tempkb.core.options import Words
 from tempkb.models.scores.requests import AskRequest, GenerateRequest, ScoreRequest
@@ -62,43 +62,15 @@ def add(name: str, presets: tuple[str, ...], **asked: Any) -> None:
     close(add(wanted), print_models, wanted)
 
 
-@model.command("list")
-def list_models() -> None:
-    """List the models of the home."""
-    from tempkb.commands.screens.scores import print_models
-
-    print_models()
-
-
-@model.command()
-@click.argument("name")
-def show(name: str) -> None:
-    """Show all that is known about the model NAME.
-
-    \b
-    Example:
-      tempkb model show t5-large
-    """
-    from tempkb.commands.screens.scores import print_model
-
-    print_model(name)
-
-
-@model.command()
-@click.argument("name")
-@YES
-def rm(name: str, yes: bool) -> None:
-    """Remove the model NAME and all its scores from the home; its checkpoint stays where it is.
-
-    \b
-    Example:
-      tempkb model rm t5-large --yes
-    """
-    from tempkb.commands.screens.upkeep import remove_what
-
-    remove_what(model=name, force=False, ask=not yes)
-
-
+add_upkeep(
+    model,
+    "model",
+    ("scores", "print_models", "print_model"),
+    "t5-large",
+    "List the models of the home.",
+    "Show all that is known about the model NAME.",
+    "Remove the model NAME and all its scores from the home; its checkpoint stays where it is.",
+)
 # What other commands take for a seed is here a number of seeds.
 _ALIASES = {"cuts": "cut", "seeds": "n-seeds"}
 

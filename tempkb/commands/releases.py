@@ -9,7 +9,7 @@ import click
 
 from tempkb.benchmarks.benchmark import Action, Benchmark, Measurement
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.commands.declared import YES, click_option, close
+from tempkb.commands.declared import add_upkeep, click_option, close
 from tempkb.core.options import Option
 
 _NAME = click.Argument(["name"])
@@ -27,8 +27,16 @@ def add_commands(group: click.Group) -> None:
         group.add_command(_measurement_command(measured))
     options = {option.name: option for one in BENCHMARKS for option in one.export_options}
     group.add_command(_export_command(options.values()))
-    for command in (list_releases, show, rm, finish):
-        group.add_command(command)
+    group.add_command(finish)
+    add_upkeep(
+        group,
+        "release",
+        ("tables", "print_releases", "print_design"),
+        "demo-quarters",
+        "List the releases of the home.",
+        "Show the design of the release NAME, and what it holds.",
+        "Remove the release NAME with all that was made of it alone.",
+    )
 
 
 def _make_command(benchmark: Benchmark) -> click.Command:
@@ -98,43 +106,6 @@ def _export_command(options: Iterable[Option]) -> click.Command:
     meaning = "Write the release NAME below FOLDER: JSON lines, Parquet, a dataset card and checksums."
     examples = ("export tempel-20220101-20240101-0a1b2c3d exports", "export templama-2010s exports")
     return _command("export", export, params, (meaning,), examples)
-
-
-@click.command("list")
-def list_releases() -> None:
-    """List the releases of the home."""
-    from tempkb.commands.screens.tables import print_releases
-
-    print_releases()
-
-
-@click.command()
-@click.argument("name")
-def show(name: str) -> None:
-    """Show the design of the release NAME, and what it holds.
-
-    \b
-    Example:
-      tempkb release show demo-quarters
-    """
-    from tempkb.commands.screens.tables import print_design
-
-    print_design(name)
-
-
-@click.command()
-@click.argument("name")
-@YES
-def rm(name: str, yes: bool) -> None:
-    """Remove the release NAME with all that was made of it alone.
-
-    \b
-    Example:
-      tempkb release rm demo-quarters --yes
-    """
-    from tempkb.commands.screens.upkeep import remove_what
-
-    remove_what(release=name, force=False, ask=not yes)
 
 
 @click.command()
