@@ -46,7 +46,7 @@ def documents() -> dict[Path, str]:
 
 
 def tables() -> str:
-    """Return all tables with their columns, and all views, by room."""
+    """Return all tables with their columns, and all views, by module."""
     parts = [line for room in ROOMS for line in _of_room(room)]
     parts += ["## Beside every table", ""]
     parts += [line for table in SIDE_TABLES for line in _of_table(table)]
@@ -226,12 +226,12 @@ def _contents() -> str:
     lines = []
     for room in ROOMS:
         names = [*(table.name for table in room.tables), *(view.name for view in room.views)]
-        lines.append(f"- [{room.name}](#room-{room.name}): " + ", ".join(f"[{name}](#{name})" for name in names))
+        lines.append(f"- [{room.name}](#module-{room.name}): " + ", ".join(f"[{name}](#{name})" for name in names))
     return "\n".join([*lines, "", ""])
 
 
 def _of_room(room: Room) -> Iterator[str]:
-    yield from (f"## Room {room.name}", "")
+    yield from (f"## Module {room.name}", "")
     for table in room.tables:
         yield from _of_table(table)
     for view in room.views:
