@@ -216,7 +216,7 @@ STEPS = (
     ("results",),
     ("linking", "--release", "demo"),
     # At the end, since what models name is judged by the results.
-    ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--baseline", "2021-01-01..2022-01-01"),
+    ("knows", "--full", "--window", "2022-01-01..2023-07-01", "--baseline", "2021-01-01..2022-01-01"),
 )
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""
 
