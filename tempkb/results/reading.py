@@ -172,7 +172,7 @@ class Asking:
         """What is asked. Where no model can be compared with some years before, it is with the first period it can."""
         within = self.days.within(window)
         earlier, first = self.request.before(window), None
-        if isinstance(self.request.earlier, int) and within.any() and not self._is_usable(earlier):
+        if isinstance(self.request.baseline, int) and within.any() and not self._is_usable(earlier):
             first = self._first_usable(window)
             earlier = first or earlier
         return Question(

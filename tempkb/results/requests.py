@@ -20,7 +20,7 @@ Period = tuple[date, date]
 """First day, and the day after the last."""
 
 
-def _earlier(word: str) -> Period | int:
+def _baseline(word: str) -> Period | int:
     """Read a number of years, or a period."""
     return parse_range(word) if ".." in word else int(read_as(Annotated[int, Meta(ge=1, le=99)], word))
 
@@ -39,12 +39,11 @@ class KnowledgeRequest(Request):
         default_in_words=LAST,
         metavar="last|A..B",
     )
-    earlier: Annotated[Period | int, Form(_earlier, "a number of years from 1 to 99, or two days A..B")] = option(
+    baseline: Annotated[Period | int, Form(_baseline, "a number of years from 1 to 99, or two days A..B")] = option(
         YEARS_BEFORE,
         "The baseline window, with which it is compared: the same days so many years before (where nothing can be "
         "compared with these, the first days of the same length with which it can), or another window.",
         default_in_words=str(YEARS_BEFORE),
-        flag="--baseline",
         metavar="YEARS|A..B",
     )
     models: InOrder[str] = option(
@@ -69,7 +68,7 @@ class KnowledgeRequest(Request):
     @property
     def years_before(self) -> int:
         """How many years before the window the period begins with which it is compared, unless that is named."""
-        return self.earlier if isinstance(self.earlier, int) else YEARS_BEFORE
+        return self.baseline if isinstance(self.baseline, int) else YEARS_BEFORE
 
     def before(self, window: Period) -> Period:
         """Return the baseline window with which a window is compared.
@@ -78,7 +77,7 @@ class KnowledgeRequest(Request):
             SettingsError: the period does not end before the window begins, or would be before the calendar does.
         """
         first, end = (_years_before(day, self.years_before) for day in window)
-        period = (first, end) if isinstance(self.earlier, int) else self.earlier
+        period = (first, end) if isinstance(self.baseline, int) else self.baseline
         if period[1] > window[0]:
             raise SettingsError(
                 f"--baseline: the window {period[0]}..{period[1]} does not end before the window "
