@@ -261,9 +261,7 @@ def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> 
                 return f"the release begins on {question.first_day}, so that it has no item of the baseline window"
             return "the release has no item that lies wholly in the baseline window"
         if certainly is not None and certainly < question.earlier[1]:
-            return (
-                f"the model certainly knows only what happened before {certainly}, and the baseline window ends later"
-            )
+            return f"its stated training cutoff is {certainly}, and the baseline window ends later"
         return "no item of the baseline window has a score"
     if earlier.n_clusters < MIN_CLUSTERS:
         n = earlier.n_clusters
