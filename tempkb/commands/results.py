@@ -122,7 +122,7 @@ def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
 @click.command()
 @click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all rows and columns to a CSV file.")
 def late(csv_file: Path | None) -> None:
-    """Say how long after a window its facts are in Wikidata.
+    """Say how long after a window its facts are in Wikidata: the reporting lag.
 
     By relation, from the dumps that were read: after how many days which share of the facts was there.
     It was computed by tempkb results. tempkb docs results explains every figure.

@@ -35,6 +35,7 @@ _EFFECTS = Listing(
         verdict="verdict",
     ),
     "what linkers show of time (each contrast by itself: p is not corrected)",
+    lacking=lambda row: (row["contrast"], row["note"] or "") if row["estimate"] is None else None,
 )
 
 
@@ -70,8 +71,9 @@ def print_linking(releases: Sequence[str], pool: str, k: int, csv_file: Path | N
 def print_effects(rows: Sequence[dict[str, Any]]) -> None:
     """Print rows of `linking_effects`, and their notes."""
     show(_EFFECTS, rows)
-    for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
-        contrasts = dict.fromkeys(row["contrast"] for row in rows if row["note"] == note)
+    compared, _ = _EFFECTS.compared(rows)
+    for note in dict.fromkeys(row["note"] for row in compared if row["note"]):
+        contrasts = dict.fromkeys(row["contrast"] for row in compared if row["note"] == note)
         say(f"{', '.join(contrasts)}: {note}")
 
 
