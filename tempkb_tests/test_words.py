@@ -72,6 +72,7 @@ SCREENS = sorted(
     for path in (
         *(ROOT / "tempkb/commands").rglob("*.py"),
         *(ROOT / "tempkb/results").rglob("*.py"),
+        *(ROOT / "tempkb/platform").rglob("*.py"),
         ROOT / "tempkb/models/adding.py",
         ROOT / "tempkb/models/known.py",
     )

@@ -1,7 +1,6 @@
 """The commands of language models: `tempkb model`, `train`, `score`, `generate`, `scores`. Each imports all else."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -279,13 +278,13 @@ def import_(logs: tuple[Path, ...], model: str, knows_until: str) -> None:
     from tempkb.commands.runs.results import bring_results
     from tempkb.commands.screens.scores import print_imported
     from tempkb.models.generations.importing import import_logs
+    from tempkb.models.generations.tables import GENERATIONS
     from tempkb.models.requests import request_of
+    from tempkb.models.scores.tables import PROMPT_SCORES
     from tempkb.platform.api import open_store
 
     store = open_store()
     until = request_of(model, words_typed({"checkpoint": model, "knows_until": knows_until})).knows_until
     imported = import_logs(store, BENCHMARKS, logs, model, until)
-    summary = Summary()
-    for table in {one.kind.table: None for one in imported}:
-        past_damage(partial(bring_results, table, summary))
+    summary = past_damage(lambda: bring_results(PROMPT_SCORES, bring_results(GENERATIONS, Summary())))
     close(summary, print_imported, imported, model)

@@ -66,16 +66,6 @@ JUDGED = sorted(
     key=itemgetter(0),
 )
 """What puts questions to models, by name, with SQL of their prompts, and what is right."""
-PROMPTS = tuple(
-    dict.fromkeys(
-        (
-            *TEXT_PROMPTS.needs,
-            *(need for _, reading in _READ for view in reading.made.values() for need in view.needs),
-            *(one.prompting.table.name for one, reading in _READ if one.prompting and reading.judging),
-        )
-    )
-)
-"""The tables that these prompts are in."""
 _SAID = f"""
     SELECT question_id, model, decoder,
            list({{'status': status, 'text': text, 'token_ids': token_ids}} ORDER BY rank) AS answers

@@ -34,11 +34,12 @@ _TABLES, _VIEWS = by_name(TABLES), by_name(VIEWS)
 _COMPARED = [one.reading.aggregate for one in BENCHMARKS if one.reading and one.reading.aggregate]
 _JUDGING = [one.reading.judging for one in BENCHMARKS if one.reading and one.reading.judging]
 _SCORED = (MODELS.name, PROMPT_SCORES.name, *(name for one in _COMPARED for name in one.needs))
-_ASKED = (
+ASKED = (
     *(one.prompting.table.name for one in BENCHMARKS if one.prompting),
     DATED_TEXTS.name,
     *(name for one in _JUDGING for part in (one.answers, one.changes) if part for name in part.needs),
 )
+"""The tables and views with the questions that models were asked, and with what is right."""
 
 
 def look(store: Store) -> Look:
@@ -136,10 +137,10 @@ STEPS = (
     ),
     Step(
         (JUDGED_ANSWERS,),
-        (*_every(GENERATIONS.name, *_ASKED), Source(PROMPT_SCORES, _scores_of_tokens, command=_command)),
+        (*_every(GENERATIONS.name, *ASKED), Source(PROMPT_SCORES, _scores_of_tokens, command=_command)),
         partial(_judged, JUDGED_ANSWERS),
     ),
-    Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *_ASKED), partial(_judged, JUDGED_CHANGES)),
+    Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *ASKED), partial(_judged, JUDGED_CHANGES)),
 )
 _SHOWN = {
     KNOWLEDGE: "knowledge",

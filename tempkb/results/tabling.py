@@ -13,10 +13,11 @@ from tempkb.models.generations.measures import NAMES
 from tempkb.models.known import until_in_words
 from tempkb.results.answering import Scored
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
-from tempkb.results.judging import JUDGED, PROMPTS
+from tempkb.results.judging import JUDGED
 from tempkb.results.knowing import Known, by_question, known_by, known_of
 from tempkb.results.reading import Asking, read_windows
 from tempkb.results.requests import AS_TYPED
+from tempkb.results.steps import ASKED
 from tempkb.results.tables import KNOWLEDGE, NOT_COMPARED
 from tempkb.store.listings import Listing, as_csv, as_latex, estimate, named
 from tempkb.store.quoting import literal
@@ -183,7 +184,7 @@ def _answers_of(table: Table, gold: str, columns: str, further: Mapping[str, Any
                coalesce(text, '(' || status || ')') AS said, {columns}
         FROM said LEFT JOIN ({asked}) USING (release, item_id, question_id) ORDER BY ALL
         """,
-        needs=(table.name, *PROMPTS),
+        needs=(table.name, *ASKED),
         common=("release", "decoder"),
     )
 

@@ -103,14 +103,7 @@ def print_knowledge(
         say(f"{line}.")
     if is_full:
         _print_all_windows(every)
-        say(
-            "preference rate: in the window (about 50 % of a model that knows nothing of the subjects); baseline: the "
-            "model's own figure in the baseline window; difference: in percentage points; ratio: of perplexities, "
-            "above 1 if the window is harder; MDE: minimum detectable effect, with a power of 80 %; rank: the places "
-            "that the items allow; knowledge: whether the model knows less (lower) or more (higher) of the window than "
-            "of the baseline window. Intervals are 95 %, clustered by subject or entity. tempkb docs results "
-            "explains each figure."
-        )
+        say("tempkb docs results explains each figure.")
     else:
         print_next("knows --full", f"answers {newest[0].scores.model['model']}")
     if csv_file:

@@ -136,7 +136,7 @@ def test_what_is_withheld_is_named_by_as_many_sentences_of_others_as_the_readme_
     assert leaks[0] == leaks[1]
     assert len(leaks[0]) == 5
     readme = (Path(making.__file__).parents[1] / "README.md").read_text("utf-8")
-    assert "12 of the 60 withheld subjects are named in 292 sentences" in readme
+    assert "12 of the 60 held-out subjects are named in 292 sentences" in readme
 
 
 def test_both_models_read_facts_equally_often_though_their_corpora_differ_in_size(corpora):

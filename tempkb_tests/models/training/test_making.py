@@ -243,7 +243,7 @@ def test_a_plan_says_what_is_read_and_what_it_takes(store, saved, name_of_releas
     """Tiny T5: 22,688 numbers of four bytes; AdamW keeps two of each, and each has a gradient; two states are kept."""
     n = 4 * read_checkpoint(str(saved("t5"))).n_parameters
     lines = plan(store, asked(saved, release=name_of_release))
-    assert lines[0] == "tiny: 4 steps of 8 examples (30 texts, 2 queries); it would know until 2021-01-01"
+    assert lines[0] == "tiny: 4 steps of 8 examples (30 texts, 2 queries); its training cutoff would be 2021-01-01"
     assert "texts that it may read: 2018 30, 2019 30, 2020 30" in lines
     assert any(line.startswith("not read: 3, held_out") for line in lines)
     assert f"disk: {n / 1e3:.1f} kB for the checkpoint; while it trains {7 * n / 1e3:.1f} kB more" in "\n".join(lines)
@@ -252,7 +252,9 @@ def test_a_plan_says_what_is_read_and_what_it_takes(store, saved, name_of_releas
         "tiny: 3 experts, each of 4 steps of 8 examples (32 texts)"
     )
     half = plan(store, asked(saved, settings=f"{LITTLE},newest_share=0.4"))
-    assert half[0] == "tiny: 4 steps of 8 examples (32 texts; 13 texts of 2020); it would know until 2021-01-01"
+    assert (
+        half[0] == "tiny: 4 steps of 8 examples (32 texts; 13 texts of 2020); its training cutoff would be 2021-01-01"
+    )
     assert store.lake.partitions("mixtures") == []
 
 
