@@ -92,7 +92,8 @@ AS_TYPED = {OLD: "stale"}
 
 def _kind(word: str) -> str:
     """Read what an answer names; as tables have it is allowed, too."""
-    return next(name for name in NAMES if word in (name, AS_TYPED.get(name)))
+    names, typed = list(NAMES), [AS_TYPED.get(name, name) for name in NAMES]
+    return names[(names if word in names else typed).index(word)]
 
 
 @dataclass(frozen=True)

@@ -92,14 +92,12 @@ class Listing:
                 kept.append(row)
         if not names:
             return kept, ""
-        whole, n = not kept and len(names) == 1, len(rows) - len(kept)
-        why = "; ".join(reason if whole else f"{', '.join(own)}: {reason}" for reason, own in names.items())
-        have = "has" if n == 1 or not kept else "have"
-        return kept, (
-            f"{n:,} of {len(rows):,} {have} no comparison: {why}."
-            if kept
-            else f"{self.title}: none of {len(rows):,} has a comparison: {why}."
-        )
+        is_one = not kept and len(names) == 1
+        why = "; ".join(reason if is_one else f"{', '.join(own)}: {reason}" for reason, own in names.items())
+        if not kept:
+            return kept, f"{self.title}: none of {len(rows):,} has a comparison: {why}."
+        n = len(rows) - len(kept)
+        return kept, f"{n:,} of {len(rows):,} {'has' if n == 1 else 'have'} no comparison: {why}."
 
     def sheet(self, rows: Sequence[Any], without: Sequence[str] = ()) -> Sheet:
         """Return rows as lines, without some of the columns."""
