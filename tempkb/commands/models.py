@@ -281,10 +281,11 @@ def import_(logs: tuple[Path, ...], model: str, knows_until: str) -> None:
     from tempkb.models.generations.tables import GENERATIONS
     from tempkb.models.requests import request_of
     from tempkb.models.scores.tables import PROMPT_SCORES
+    from tempkb.models.tables import MODELS
     from tempkb.platform.api import open_store
 
     store = open_store()
     until = request_of(model, words_typed({"checkpoint": model, "knows_until": knows_until})).knows_until
     imported = import_logs(store, BENCHMARKS, logs, model, until)
-    summary = past_damage(lambda: bring_results(PROMPT_SCORES, bring_results(GENERATIONS, Summary())))
+    summary = past_damage(lambda: bring_results(Summary(), MODELS, PROMPT_SCORES, GENERATIONS))
     close(summary, print_imported, imported, model)

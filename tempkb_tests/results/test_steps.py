@@ -226,15 +226,15 @@ def test_results_follow_what_was_scored_and_what_cannot_be_computed_is_a_note(as
     linking = ["linking_effects", "linking_sums"]
     assert stale(asked) == ["knowledge", "knows", *linking]
     summary = Summary(notes=["scored"])
-    assert bring_results(PROMPT_SCORES, summary) is summary
+    assert bring_results(summary, PROMPT_SCORES) is summary
     assert (stale(asked), summary.notes, summary.failures, summary.has_run) == (linking, ["scored"], [], False)
     answer(asked, "late", OTHERS)
-    bring_results(GENERATIONS, summary)
+    bring_results(summary, GENERATIONS)
     assert (stale(asked), summary.notes) == (linking, ["scored"])
     lost = partition_of("late", SCORERS[0])
     lose(asked, PROMPT_SCORES.name, lost)
     lose(asked, KNOWS.name, ALL)
-    bring_results(PROMPT_SCORES, summary)
+    bring_results(summary, PROMPT_SCORES)
     (note,) = summary.notes[1:]
     assert f"prompt_scores of {lost} is not built, was lost to damage" in note
     assert summary.failures == []

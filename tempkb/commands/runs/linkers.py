@@ -101,7 +101,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
         summary = run_each([ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS], dict.fromkeys(due, words))
         if current := [name for name in names if name not in due]:
             summary.notes.append(f"nothing to link for {', '.join(current)}: all that was asked for is up to date")
-        return bring_results(LINKING_SCORES, summary)
+        return bring_results(summary, LINKERS, LINKING_SCORES)
 
     return names, past_damage(work)
 

@@ -127,7 +127,7 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, said: Words, *, is_all: 
 
     def work() -> Summary:
         due = due_models(kind, store, BENCHMARKS, [ready[name] for name in usable], kind.request.of(words))
-        return bring_results(kind.table, run_each([kind.table], dict.fromkeys(due, words)))
+        return bring_results(run_each([kind.table], dict.fromkeys(due, words)), kind.table, MODELS)
 
     summary = past_damage(work)
     left_out = [line for name, line in unusable.items() if is_all or name in asked]

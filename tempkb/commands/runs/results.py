@@ -18,13 +18,13 @@ def compare() -> Summary:
     return summary
 
 
-def bring_results(table: Table, summary: Summary) -> Summary:
-    """Compute those tables of results that follow from a table, and are not of what it has now.
+def bring_results(summary: Summary, *tables: Table) -> Summary:
+    """Compute those tables of results that follow from tables, and are not of what these have now.
 
     Returns:
-        the summary of what was done to the table; why a result could not be computed is a note, since that is done.
+        the summary of what was done to the tables; why a result could not be computed is a note, since that is done.
     """
-    computed = _compute([step for step in STEPS if any(source.table is table for source in step.sources)])
+    computed = _compute([step for step in STEPS if any(source.table in tables for source in step.sources)])
     summary.notes += [*computed.notes, *computed.failures]
     return summary
 
