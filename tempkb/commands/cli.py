@@ -29,14 +29,7 @@ _WIKIDATA = click.option(
 )
 
 
-ALIASES = {
-    "windows": "window",
-    "models": "model",
-    "cuts": "cut",
-    "seeds": "seed",
-    "earlier": "baseline",
-    "answers": "full",
-}
+ALIASES = {f"{one}s": one for one in ("window", "model", "cut", "seed")} | {"earlier": "baseline", "answers": "full"}
 """Other names of options, which commands take and help does not list."""
 GROUPS = {
     "Data": ("plan", "fetch", "build", "show"),
