@@ -5,6 +5,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.reading import united
 from tempkb.core.estimates_sql import ALL as EVERY
 from tempkb.core.estimates_sql import FRACTION, SHARE, Measure, end_of_window, estimates, pooled, window_of
+from tempkb.models.corpora.tables import DATED_TEXTS
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.generations.tables import STATUSES
 from tempkb.models.scores.tables import PROMPT_SCORES
@@ -14,6 +15,13 @@ from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View, table_of_results
 from tempkb.store.types import FLOAT64, STRING, struct_of
 
+_JUDGING = [one.reading.judging for one in BENCHMARKS if one.reading and one.reading.judging]
+ASKED = (
+    *(one.prompting.table.name for one in BENCHMARKS if one.prompting),
+    DATED_TEXTS.name,
+    *(name for one in _JUDGING for part in (one.answers, one.changes) if part for name in part.needs),
+)
+"""The tables and views with the questions that models were asked, and with what is right."""
 _KINDS = "; ".join(f"{name}: {meaning}" for name, meaning in NAMES.items())
 SINGLE, MULTI = "single_token", "multi_token"
 _VALUES = ("exact_match", "f1", "rouge1", "recall_at_10", "rouge1_over_masks", "released_f1_macro")

@@ -12,12 +12,11 @@ from tempkb.core.wording import percent, rounded
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.known import until_in_words
 from tempkb.results.answering import Scored
-from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.judged_tables import ASKED, JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.judging import JUDGED
 from tempkb.results.knowing import Known, by_question, known_by, known_of
 from tempkb.results.reading import Asking, read_windows
 from tempkb.results.requests import AS_TYPED
-from tempkb.results.steps import ASKED
 from tempkb.results.tables import KNOWLEDGE, NOT_COMPARED
 from tempkb.store.listings import Listing, as_csv, as_latex, estimate, named
 from tempkb.store.quoting import literal

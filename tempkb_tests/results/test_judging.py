@@ -11,9 +11,9 @@ from tempkb.benchmarks.dynamic_templama.views import CHANGES_AND_NAMES
 from tempkb.core.prompts import Question
 from tempkb.core.statistics.estimates import clustered_mean, proportion
 from tempkb.models.generations.tables import GENERATIONS
-from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.judged_tables import ASKED, JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.judging import _answers
-from tempkb.results.steps import ASKED, are_due
+from tempkb.results.steps import are_due
 from tempkb.results.tables import ALL
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
