@@ -11,8 +11,11 @@ import pytest
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.tasks import tasks_of
 from tempkb.commands.cli import ALIASES, GROUPS, main
+from tempkb.core.options import options_of
+from tempkb.core.settings import Settings
 from tempkb.platform.rooms import TABLES, VIEWS, tasks
 from tempkb.results.papers.items import papers
+from tempkb_tests.docs import DESIGNS
 from tempkb_tests.test_docs import DOCUMENTS, README, ROOT, anchors_of
 
 GLOSSARY = ROOT / "docs/glossary.md"
@@ -102,6 +105,11 @@ def test_descriptions_of_tables_columns_views_checks_and_figures_have_no_private
         **{view.name: view.meaning for view in VIEWS},
         **{promise.name: promise.meaning for task in every for promise in task.promises},
         **{task.name: task.how for task in every},
+        **{
+            f"{own.__name__}.{name}": one.meaning
+            for own in (Settings, *DESIGNS.values())
+            for name, one in options_of(own).items()
+        },
         **{
             f"{paper.name} {name}": f"{item.shows} {item.differs}"
             for paper in papers().values()

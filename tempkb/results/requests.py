@@ -35,7 +35,7 @@ class KnowledgeRequest(Request):
     ] = option(
         None,
         "What happened from A to the day before B; windows of a release that lie only partly in these days do not "
-        "count. last: in the last window of each release.",
+        "count. last: in the last window of each release; a model's line is then of the newest that can be judged.",
         default_in_words=LAST,
         metavar="last|A..B",
     )
