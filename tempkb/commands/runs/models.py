@@ -129,7 +129,7 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, said: Words, *, is_all: 
         due = due_models(kind, store, BENCHMARKS, [ready[name] for name in usable], kind.request.of(words))
         return bring_results(run_each([kind.table], dict.fromkeys(due, words)), kind.table, MODELS)
 
-    summary = past_damage(work)
+    summary = past_damage(work) if usable else Summary()
     left_out = [line for name, line in unusable.items() if is_all or name in asked]
     # Who names a model expects its answers; of all models, some may have been known to be of no use.
     summary.failures[:0] = [*([] if is_all else left_out), *added.failures]

@@ -36,6 +36,8 @@ def test_without_a_model_there_is_one_line_that_says_what_to_do(home):
         assert done.returncode == 1
         assert message in done.stderr
         assert len(done.stderr.splitlines()) == 1
+    # Nothing was asked, so that nothing follows.
+    assert not Lake(home / "lake").partitions("knows")
 
 
 @pytest.mark.slow
