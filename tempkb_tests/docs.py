@@ -60,7 +60,7 @@ def tables() -> str:
 
 
 def _groups() -> dict[str, tuple[Sequence[Table], Sequence[View]]]:
-    """Return tables and views by room, and those beside every table."""
+    """Return tables and views by module, and those beside every table."""
     return {room.name: (room.tables, room.views) for room in ROOMS} | {_BESIDE: (SIDE_TABLES, ())}
 
 

@@ -108,7 +108,7 @@ def test_tables_that_are_deleted_and_a_text_that_nobody_has_are_named_and_built_
     shutil.rmtree(home / "lake" / "pages")
     # The text is gone, and nothing of it is noted.
     store.forget(store.tables["page_wikitexts"], "2020-10-01", "revision_id", pa.array([21]), Provenance())
-    rebuild = "tempkb build --rebuild --windows 2021-01-01..2021-04-01"
+    rebuild = "tempkb build --rebuild --window 2021-01-01..2021-04-01"
     gone = ("pages testwiki-20210701", "revision_log 2021-01-01", "revision_log 2021-04-01")
     lacking = "page_wikitexts 2020-10-01: found no text for winners of 2021-01-01 (1); expected the text of each. "
     said = plain(typed("verify").output, home)
@@ -134,12 +134,12 @@ FILLED = (
     ("release", "tempel", "2022-01-01..2024-01-01/yearly", "--preset", "small", "--name", "demo"),
     ("release", "templama", STUDY, "--name", "demo-years"),
     ("corpus", "make", "--chunker", "none"),
-    ("train", "uniform", "--base", "{causal}", "--windows", STUDY, "--preset", "small", "--set", "steps=2"),
+    ("train", "uniform", "--base", "{causal}", "--window", STUDY, "--preset", "small", "--set", "steps=2"),
     ("model", "add", "demo-causal-2022-01-01", "{causal}", "--knows-until", "2022-01-01"),
     ("model", "add", "demo-causal-2023-07-01", "{causal}", "--knows-until", "2023-07-01"),
     ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
     ("score", "demo-causal-2022-01-01", "--release", "demo-quarters", "--limit", "300"),
-    ("score", "demo-causal-2023-07-01", "--release", "demo-quarters", "--windows", "2022-01-01..2022-07-01"),
+    ("score", "demo-causal-2023-07-01", "--release", "demo-quarters", "--window", "2022-01-01..2022-07-01"),
     ("generate", "demo-causal-2022-01-01", "--release", "demo-quarters", "--limit", "20"),
     ("linker", "add", "zero", "{encoder}"),
     # Not from the oldest cut on: a text is with the cut for which it was encoded first.
@@ -309,7 +309,7 @@ def test_verify_tells_a_dump_that_was_published_again_from_a_damaged_one(home):
     assert lines[0] == (
         f"testwiki-20210701, {dump}: published again since tempkb has read it: found {size - 3:,} bytes with the sha1 "
         f"that its publisher gives now; dump_files has {size:,} bytes with sha256 {sums['sha256']}. What is built from "
-        "it stays as it is. To build that again from the new file: tempkb build --rebuild --windows "
+        "it stays as it is. To build that again from the new file: tempkb build --rebuild --window "
         "2021-01-01..2021-07-01. If nothing more is to be built from it: tempkb rm --dump testwiki-20210701"
     )
     assert lines[1].startswith("1 fault found (")

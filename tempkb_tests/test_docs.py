@@ -230,7 +230,7 @@ def scored_home(linked_home, tmp_path_factory):
         random_model(KINDS[kind], tokenizer_of(kind), context=512).save_pretrained(folder / kind)
         tokenizer_of(kind).save_pretrained(folder / kind)
         run_tempkb(home, "model", "add", f"demo-causal-{day}", str(folder / kind), "--knows-until", day)
-    run_tempkb(home, "score", "--all", "--windows", "2022-01-01..2022-10-01")
+    run_tempkb(home, "score", "--all", "--window", "2022-01-01..2022-10-01")
     run_tempkb(home, "corpus", "make", "--chunker", "none")
     run_tempkb(home, "results")
     return home

@@ -85,7 +85,7 @@ def test_what_is_mistyped_beside_a_named_dump_does_not_decide_what_the_home_is(h
     for name, value in YEARS.items():
         monkeypatch.setenv(name, value)
     for asked, words in (
-        ("9000-01-01..9001-01-01", "--windows 9000-01-01..9001-01-01: 9000 has not ended yet, it ends on 9001-01-01"),
+        ("9000-01-01..9001-01-01", "--window 9000-01-01..9001-01-01: 9000 has not ended yet, it ends on 9001-01-01"),
         ("2020-01-01", "expected A..B with two days"),
         ("2020-02-01..2020-03-01", "no year begins in there"),
         ("2010-01-01..2021-01-01", "the home's windows begin on 2018-01-01"),

@@ -17,7 +17,7 @@ from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.reading import Reading
 from tempkb.core.errors import DesignError, SettingsError
-from tempkb.core.options import Option, listed, options_of, read_all
+from tempkb.core.options import Option, listed, nearest, options_of, read_all
 from tempkb.engine.room import Room
 from tempkb.store.tables import Table
 
@@ -195,7 +195,7 @@ class Design(ABC):
             DesignError: an unknown preset or part, or a value that it cannot have.
         """
         if preset not in presets:
-            raise DesignError(f"preset {preset!r}: no such preset; known: {', '.join(presets)}")
+            raise DesignError(f"preset {preset!r}: no such preset{nearest(preset, list(presets))}")
         try:
             changed = read_all("", options_of(cls), changes or {}, "part of a design")
         except SettingsError as error:

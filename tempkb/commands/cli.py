@@ -32,8 +32,31 @@ _WIKIDATA = click.option(
 )
 
 
+ALIASES = {f"{one}s": one for one in ("window", "model", "cut", "seed")} | {"earlier": "baseline", "answers": "full"}
+"""Other names of options, which commands take and help does not list."""
+GROUPS = {
+    "Data": ("plan", "fetch", "build", "show"),
+    "Benchmarks": ("release",),
+    "Models": ("model", "corpus", "train", "score", "generate", "scores"),
+    "Linkers": ("linker", "link", "index"),
+    "Results": ("knows", "answers", "linking", "late", "paper", "results"),
+    "Tables": ("tables", "sql"),
+    "Upkeep": ("status", "verify", "publish", "gc", "rm"),
+    "Getting started": ("demo", "docs", "ui"),
+}
+"""The commands, as help groups them."""
+
+
 class _Tempkb(click.Group):
     """A group of commands that ends with one message after every error that is not a defect of tempkb."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by group."""
+        longest = max(map(len, self.commands))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                helps = (self.commands[name].get_short_help_str(formatter.width - 6 - longest) for name in names)
+                formatter.write_dl([(name.ljust(longest), said) for name, said in zip(names, helps, strict=True)])
 
     def invoke(self, ctx: click.Context) -> Any:
         prepare_streams()
@@ -64,7 +87,14 @@ class _Releases(click.Group):
             add_commands(self)
 
 
-@click.group(cls=_Tempkb, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_SETTINGS = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 100,
+    "token_normalize_func": lambda name: ALIASES.get(name, name),
+}
+
+
+@click.group(cls=_Tempkb, context_settings=_SETTINGS)
 @click.version_option(tempkb.__version__, prog_name="tempkb")
 def main() -> None:
     """Turn Wikimedia's dumps into time-stratified benchmarks for language models.
@@ -101,14 +131,14 @@ def main() -> None:
 def build(more: tuple[Path, ...], pages: Path | None, sample: int | None, **asked: Any) -> None:
     """Build tables and publish them to DuckDB.
 
-    Without --windows or --all this builds the windows that a dump serves and
+    Without --window or --all this builds the windows that a dump serves and
     that are not built yet. After --dump FILE more file names may follow, so
     that patterns of the shell work.
 
     \b
     Examples:
       tempkb build
-      tempkb build --windows 2020-01-01..2021-01-01
+      tempkb build --window 2020-01-01..2021-01-01
       tempkb build --select stable_snapshots --all --dump history.xml.bz2
       TEMPKB_WIKI=enwiki tempkb build --dump entities.json.bz2 --day 2017-03-01
       TEMPKB_HOME=data/try tempkb build --sample 1000 --dump enwiki-*.7z
@@ -345,7 +375,7 @@ def verify(tables: tuple[str, ...], since: str) -> None:
 def show(title: str | None, day: str | None, entity: str | None, csv_file: Path | None) -> None:
     """Show the revisions of a page around a cut, or one entity through all benchmarks.
 
-    Of a page it explains why one text was chosen. Of an entity it shows when it was born, its
+    Of a page it explains why one text was chosen. Of an entity it shows its origin, its
     mentions in TempEL at each snapshot, the sentences about it in ECBD, its facts and changes
     through time with their sources, and what each model or linker makes of them.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from tempkb.commands.declared import YES, close, options, words_typed
+from tempkb.commands.declared import add_upkeep, close, options, words_typed
 from tempkb.models.corpora.requests import CorpusRequest
 
 
@@ -15,7 +15,7 @@ def corpus() -> None:
 
     \b
     Examples:
-      tempkb corpus make --windows 2021-01-01..2023-01-01 --chunker none
+      tempkb corpus make --window 2021-01-01..2023-01-01 --chunker none
       tempkb corpus add news news-2019.jsonl news-2020.parquet
       tempkb corpus show news
       tempkb corpus rm news
@@ -46,31 +46,15 @@ def add(name: str, files: tuple[str, ...], **asked: Any) -> None:
     _run(name, files, asked)
 
 
-@corpus.command("list")
-def list_corpora() -> None:
-    """List the corpora of the home."""
-    from tempkb.commands.screens.corpora import print_corpora
-
-    print_corpora()
-
-
-@corpus.command()
-@click.argument("name")
-def show(name: str) -> None:
-    """Show the corpus NAME by window: its texts, and how many of them name years."""
-    from tempkb.commands.screens.corpora import print_corpora
-
-    print_corpora(name)
-
-
-@corpus.command()
-@click.argument("name")
-@YES
-def rm(name: str, yes: bool) -> None:
-    """Remove the corpus NAME from the home; files from which it was read stay."""
-    from tempkb.commands.screens.upkeep import remove_what
-
-    remove_what(corpus=name, force=False, ask=not yes)
+add_upkeep(
+    corpus,
+    "corpus",
+    ("corpora", "print_corpora", "print_corpora"),
+    "news",
+    "List the corpora of the home.",
+    "Show the corpus NAME by window: its texts, and how many of them name years.",
+    "Remove the corpus NAME from the home; files from which it was read stay.",
+)
 
 
 def _run(name: str, files: Sequence[str], asked: dict[str, Any]) -> None:

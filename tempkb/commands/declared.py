@@ -1,6 +1,7 @@
 """What commands share: options that follow from declarations, the words that were typed, and the end of a run."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -41,6 +42,37 @@ def click_option(one: Option, default: str = "") -> tuple[list[str], dict[str, A
     kind = click.Path(exists=True) if one.is_file else one.click_type
     how |= {"metavar": one.metavar or None, "type": kind, "multiple": one.many, "show_default": bool(default)}
     return [one.typed_as, one.name], {**how, "default": () if one.many else default or ("" if kind is None else None)}
+
+
+def add_upkeep(
+    group: click.Group, kind: str, screens: tuple[str, str, str], example: str, listed: str, shown: str, removed: str
+) -> None:
+    """Add the commands list, show and rm to the group of things that have names.
+
+    Args:
+        kind: what they are, in the singular.
+        screens: module of the screens, and the functions that print all of them and one by its name.
+        example: of a name.
+        listed: the help of list, and so on.
+    """
+    module, every, single = screens
+
+    def screen(name: str) -> Callable[..., None]:
+        function: Callable[..., None] = getattr(import_module(f"tempkb.commands.screens.{module}"), name)
+        return function
+
+    def rm(name: str, yes: bool) -> None:
+        from tempkb.commands.screens.upkeep import remove_what
+
+        remove_what(**{kind: name}, force=False, ask=not yes)
+
+    def with_example(said: str, typed: str) -> str:
+        return f"{said}\n\n\b\nExample:\n  tempkb {kind} {typed}"
+
+    named = click.argument("name")
+    group.command("list", help=listed)(lambda: screen(every)())
+    group.command("show", help=with_example(shown, f"show {example}"))(named(lambda name: screen(single)(name)))
+    group.command("rm", help=with_example(removed, f"rm {example} --yes"))(named(YES(rm)))
 
 
 def words_typed(asked: Mapping[str, Any]) -> Words:

@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 import click
 
-from tempkb.commands.declared import YES, close, options, words_typed
+from tempkb.commands.declared import add_upkeep, close, options, words_typed
 from tempkb.models.linking.requests import AddRequest, LinkRequest, TrainRequest
 
 _PART = 1 << 16  # characters of a file that are read at once
@@ -79,41 +79,15 @@ def add(name: str, **asked: Any) -> None:
     close(run(name, words_typed(asked)), print_linkers, [name])
 
 
-@linker.command("list")
-def list_linkers() -> None:
-    """List the linkers of the home, with the baselines that every home has."""
-    from tempkb.commands.screens.linking import print_linkers
-
-    print_linkers()
-
-
-@linker.command()
-@click.argument("name")
-def show(name: str) -> None:
-    """Show all that is known about the linker NAME.
-
-    \b
-    Example:
-      tempkb linker show demo-2022-01-01-demo
-    """
-    from tempkb.commands.screens.linking import print_linker
-
-    print_linker(name)
-
-
-@linker.command()
-@click.argument("name")
-@YES
-def rm(name: str, yes: bool) -> None:
-    """Remove the linker NAME with its vectors and scores, and with its checkpoint if it was trained here.
-
-    \b
-    Example:
-      tempkb linker rm demo-2022-01-01-demo --yes
-    """
-    from tempkb.commands.screens.upkeep import remove_what
-
-    remove_what(linker=name, force=False, ask=not yes)
+add_upkeep(
+    linker,
+    "linker",
+    ("linking", "print_linkers", "print_linker"),
+    "demo-2022-01-01-demo",
+    "List the linkers of the home, with the baselines that every home has.",
+    "Show all that is known about the linker NAME.",
+    "Remove the linker NAME with its vectors and scores, and with its checkpoint if it was trained here.",
+)
 
 
 @linker.command()
@@ -124,7 +98,8 @@ def score(names: tuple[str, ...], is_all: bool, **asked: Any) -> None:
     """Link the mentions of releases of TempEL with linkers, and keep where each ranks the right entity.
 
     Entities are encoded first, each distinct title and description once for all
-    snapshots. Search is exact. What is there already is not computed again.
+    snapshots. Search is exact. What is there already is not computed again. Then the tables
+    of results that follow are brought up to date.
 
     \b
     Examples:

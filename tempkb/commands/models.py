@@ -1,13 +1,14 @@
 """The commands of language models: `tempkb model`, `train`, `score`, `generate`, `scores`. Each imports all else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from tempkb.commands.declared import YES, close, options, words_typed
+from tempkb.commands.declared import add_upkeep, close, options, words_typed
 from tempkb.core.model_words import ModelRequest
+from tempkb.core.options import Words
 from tempkb.models.scores.requests import AskRequest, GenerateRequest, ScoreRequest
 from tempkb.models.training.requests import TrainRequest
 
@@ -60,44 +61,20 @@ def add(name: str, presets: tuple[str, ...], **asked: Any) -> None:
     close(add(wanted), print_models, wanted)
 
 
-@model.command("list")
-def list_models() -> None:
-    """List the models of the home."""
-    from tempkb.commands.screens.scores import print_models
-
-    print_models()
-
-
-@model.command()
-@click.argument("name")
-def show(name: str) -> None:
-    """Show all that is known about the model NAME.
-
-    \b
-    Example:
-      tempkb model show t5-large
-    """
-    from tempkb.commands.screens.scores import print_model
-
-    print_model(name)
+add_upkeep(
+    model,
+    "model",
+    ("scores", "print_models", "print_model"),
+    "t5-large",
+    "List the models of the home.",
+    "Show all that is known about the model NAME.",
+    "Remove the model NAME and all its scores from the home; its checkpoint stays where it is.",
+)
+# What other commands take for a seed is here a number of seeds.
+_ALIASES = {"cuts": "cut", "seeds": "n-seeds"}
 
 
-@model.command()
-@click.argument("name")
-@YES
-def rm(name: str, yes: bool) -> None:
-    """Remove the model NAME and all its scores from the home; its checkpoint stays where it is.
-
-    \b
-    Example:
-      tempkb model rm t5-large --yes
-    """
-    from tempkb.commands.screens.upkeep import remove_what
-
-    remove_what(model=name, force=False, ask=not yes)
-
-
-@model.command()
+@model.command(context_settings={"token_normalize_func": lambda name: _ALIASES.get(name, name)})
 @click.option(
     "--family",
     "families",
@@ -105,26 +82,37 @@ def rm(name: str, yes: bool) -> None:
     metavar="FAMILY",
     help="masked, seq2seq or causal; by default all. May be repeated.",
 )
-@click.option("--cuts", default="", metavar="DATE,...", help="Cuts of built windows; by default 2022-01-01,2023-07-01.")
 @click.option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Models of each family and cut."
+    "--cut",
+    "cuts",
+    multiple=True,
+    metavar="DATE",
+    help="A cut of a built window; may be repeated. By default 2022-01-01 and 2023-07-01.",
+)
+@click.option(
+    "--n-seeds",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Models of each family and cut.",
 )
 @click.option("--untrained", is_flag=True, help="Also models with random weights, which have read nothing.")
-def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> None:
+def demo(families: tuple[str, ...], cuts: tuple[str, ...], n_seeds: int, untrained: bool) -> None:
     """Train tiny models on what the articles said at some cuts, and add them.
 
     There is one model for each family, cut and seed, such as demo-causal-2022-01-01,
     and demo-causal-2022-01-01-s1 for the second seed. Checkpoints are kept in the
     folder models of the home; those that are there are not trained again. Test
     sentences of ECBD and the articles about a fifth of the subjects of facts are
-    withheld from all models. Untrained models, such as demo-causal-untrained, are
+    held out from all models. Untrained models, such as demo-causal-untrained, are
     for comparison: what they prefer has nothing to do with time.
 
     \b
     Examples:
       tempkb model demo
-      tempkb model demo --family causal --seeds 5 --untrained
-      tempkb model demo --cuts 2021-07-01,2024-01-01
+      tempkb model demo --family causal --n-seeds 5 --untrained
+      tempkb model demo --cut 2021-07-01 --cut 2024-01-01
     """
     from tempkb.commands.runs.models import add_demo_models
     from tempkb.commands.screens.failure import tell
@@ -132,7 +120,8 @@ def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> N
     from tempkb.demo.models.recipe import asked_for
     from tempkb.demo.pages import FIRST_CUT, SECOND_CUT
 
-    asked = asked_for(families, cuts or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}", seeds, with_untrained=untrained)
+    days = ",".join(cuts) or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}"
+    asked = asked_for(families, days, n_seeds, with_untrained=untrained)
     close(add_demo_models(asked, tell), print_models, asked.names())
 
 
@@ -160,10 +149,10 @@ def train(name: str, dry_run: bool, **asked: Any) -> None:
 
     \b
     Examples:
-      tempkb train temporal --base google-t5/t5-small --windows 2019-01-01..2022-01-01 --dry-run
-      tempkb train yearly --base ./t5 --windows 2019-01-01..2022-01-01 --release templama --name yearly
-      tempkb train uniform --base ./gpt2 --windows 2019-01-01..2022-01-01 --preset small --set steps=50
-      tempkb train temporal --base yours-2021 --windows 2019-01-01..2023-01-01 --set newest_share=0.5 --set steps=1000
+      tempkb train temporal --base google-t5/t5-small --window 2019-01-01..2022-01-01 --dry-run
+      tempkb train yearly --base ./t5 --window 2019-01-01..2022-01-01 --release templama --name yearly
+      tempkb train uniform --base ./gpt2 --window 2019-01-01..2022-01-01 --preset small --set steps=50
+      tempkb train temporal --base yours-2021 --window 2019-01-01..2023-01-01 --set newest_share=0.5 --set steps=1000
     """
     words = words_typed(asked)
     if dry_run:
@@ -179,13 +168,23 @@ def train(name: str, dry_run: bool, **asked: Any) -> None:
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_SAID = ("revision", "family", "knows_until")
+
+
+def _words_of(asked: Mapping[str, Any], names: Sequence[str]) -> tuple[Words, Words]:
+    """Return the words of what is asked, and those of the model that is added before it is asked."""
+    words = words_typed(asked)
+    said = {name: word for name, word in words.items() if name in _SAID}
+    if said and len(names) != 1:
+        raise click.UsageError("--revision, --family and --knows-until are for one model; give its name")
+    return {name: word for name, word in words.items() if name not in _SAID}, said
 
 
 def _of_models(request: type[AskRequest]) -> Callable[[_Command], _Command]:
     """Return a decorator that gives a command models, and the options of a request."""
 
     def decorate(command: _Command) -> _Command:
-        command = options(request)(command)
+        command = options(request)(options(ModelRequest, *_SAID)(command))
         command = click.option("--all", "is_all", is_flag=True, help="All models of the home.")(command)
         same = "The same as an argument; may be repeated."
         command = click.option("--model", "models", multiple=True, metavar="MODEL", help=same)(command)
@@ -199,23 +198,26 @@ def _of_models(request: type[AskRequest]) -> Callable[[_Command], _Command]:
 def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked: Any) -> None:
     """Score the prompts of releases with models.
 
-    MODEL is a model of the home; or a folder or an id of the Hugging Face hub, which is
-    added first. Each prompt is scored once and kept: the next time only new prompts are
-    computed, and a run that was killed continues. Prompts without a score keep the reason.
+    MODEL is a model of the home or of its tempkb.toml; or a folder or an id of the Hugging
+    Face hub, which is added first, as tempkb model add does. Each prompt is scored once and
+    kept: the next time only new prompts are computed, and a run that was killed continues.
+    Prompts without a score keep the reason. Then the tables of results that follow from
+    scores are brought up to date.
 
     \b
     Examples:
       tempkb score --all
       tempkb score t5-large --benchmark ecbd --limit 1000
+      tempkb score gpt2 --knows-until 2018-01-01
       tempkb score google-t5/t5-large ./checkpoints/mine --device cuda
-      tempkb score t5-large --release demo-quarters --windows 2022-01-01..2023-01-01
+      tempkb score t5-large --release demo-quarters --window 2022-01-01..2023-01-01
     """
     from tempkb.commands.runs.models import ask
     from tempkb.commands.screens.scores import print_nothing, print_scores
     from tempkb.models.scores.kinds import SCORES
 
-    words = words_typed(asked)
-    scored, summary = ask(SCORES, (*names, *models), words, is_all=is_all)
+    words, said = _words_of(asked, chosen := (*names, *models))
+    scored, summary = ask(SCORES, chosen, words, said, is_all=is_all)
     close(summary, *((print_scores, scored, words) if summary.has_run else (print_nothing, SCORES, scored)))
 
 
@@ -224,23 +226,25 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
 def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked: Any) -> None:
     """Let models answer the questions of releases.
 
-    MODEL is a model of the home; or a folder or an id of the Hugging Face hub, which is
-    added first. Each question is asked once and kept: the next time only new ones are
-    asked, and a run that was killed continues. Questions without an answer keep the reason.
+    MODEL is a model of the home or of its tempkb.toml; or a folder or an id of the Hugging
+    Face hub, which is added first, as tempkb model add does. Each question is asked once and
+    kept: the next time only new ones are asked, and a run that was killed continues.
+    Questions without an answer keep the reason. Then the tables of results that follow from
+    answers are brought up to date.
 
     \b
     Examples:
       tempkb generate --all --benchmark dynamic-templama
       tempkb generate t5-large --benchmark ecbd --decoder recall_beam100 --limit 1000
-      tempkb generate timelm-2019-q4 --decoder paper --windows 2020-01-01..2020-07-01
+      tempkb generate timelm-2019-q4 --decoder paper --window 2020-01-01..2020-07-01
     """
     from tempkb.commands.runs.models import ask
     from tempkb.commands.screens.answers import print_generations
     from tempkb.commands.screens.scores import print_nothing
     from tempkb.models.generations.kind import SAID
 
-    words = words_typed(asked)
-    answered, summary = ask(SAID, (*names, *models), words, is_all=is_all)
+    words, said = _words_of(asked, chosen := (*names, *models))
+    answered, summary = ask(SAID, chosen, words, said, is_all=is_all)
     close(summary, *((print_generations, answered, words) if summary.has_run else (print_nothing, SAID, answered)))
 
 
@@ -270,11 +274,18 @@ def import_(logs: tuple[Path, ...], model: str, knows_until: str) -> None:
       tempkb scores import logs --model gpt2 --knows-until 2018-01-01
     """
     from tempkb.benchmarks.declared import BENCHMARKS
+    from tempkb.commands.runs.jobs import Summary, past_damage
+    from tempkb.commands.runs.results import bring_results
     from tempkb.commands.screens.scores import print_imported
     from tempkb.models.generations.importing import import_logs
+    from tempkb.models.generations.tables import GENERATIONS
     from tempkb.models.requests import request_of
+    from tempkb.models.scores.tables import PROMPT_SCORES
+    from tempkb.models.tables import MODELS
     from tempkb.platform.api import open_store
 
     store = open_store()
     until = request_of(model, words_typed({"checkpoint": model, "knows_until": knows_until})).knows_until
-    print_imported(import_logs(store, BENCHMARKS, logs, model, until), model)
+    imported = import_logs(store, BENCHMARKS, logs, model, until)
+    summary = past_damage(lambda: bring_results(Summary(), MODELS, PROMPT_SCORES, GENERATIONS))
+    close(summary, print_imported, imported, model)

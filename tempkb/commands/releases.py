@@ -9,7 +9,7 @@ import click
 
 from tempkb.benchmarks.benchmark import Action, Benchmark, Measurement
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.commands.declared import click_option, close
+from tempkb.commands.declared import add_upkeep, click_option, close
 from tempkb.core.options import Option
 
 _NAME = click.Argument(["name"])
@@ -28,6 +28,15 @@ def add_commands(group: click.Group) -> None:
     options = {option.name: option for one in BENCHMARKS for option in one.export_options}
     group.add_command(_export_command(options.values()))
     group.add_command(finish)
+    add_upkeep(
+        group,
+        "release",
+        ("tables", "print_releases", "print_design"),
+        "demo-quarters",
+        "List the releases of the home.",
+        "Show the design of the release NAME, and what it holds.",
+        "Remove the release NAME with all that was made of it alone.",
+    )
 
 
 def _make_command(benchmark: Benchmark) -> click.Command:

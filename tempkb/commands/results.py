@@ -32,16 +32,17 @@ FILE = _File(dir_okay=False, path_type=Path)
 @click.command()
 @options(KnowledgeRequest)
 @click.option(
-    "--answers",
-    "with_answers",
+    "--full",
+    "is_full",
     is_flag=True,
-    help="Also say what the answers over all windows tell: how often the new object is preferred, and until when.",
+    help="Also the tables: each release and window with baseline, minimum detectable effect and rank, what was left "
+    "out, generated answers, and all windows.",
 )
 @click.option(
     "--by-popularity",
     type=click.Choice(("mentions", "contributors")),
-    help="Also split the levels by thirds of the subjects or entities, by how often other articles mention them, or by "
-    "how many people have edited their articles, at the last cut at or before the window's end.",
+    help="Also split the figures by thirds of the subjects or entities, by how often other articles mention them, or "
+    "by how many people have edited their articles, at the last cut at or before the window's end.",
 )
 @click.option(
     "--fact",
@@ -54,7 +55,7 @@ FILE = _File(dir_okay=False, path_type=Path)
 @click.option("--latex", "latex_file", type=FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
 @click.option("--picture", type=FILE, metavar="FILE", help="Draw them to a PNG file.")
 def knows(
-    with_answers: bool,
+    is_full: bool,
     by_popularity: str | None,
     fact: tuple[str, str] | None,
     csv_file: Path | None,
@@ -62,20 +63,22 @@ def knows(
     picture: Path | None,
     **asked: Any,
 ) -> None:
-    """Say which models know what happened in a window.
+    """Say what models know, and until when: a line for each model.
 
-    Two questions, from scores that are stored: in how many of the window's changes does a
-    model prefer the new object, and how well does it predict spans about entities that were
-    born in the window? Each is compared with the model's own level three years earlier, or,
-    in a release that is too young for that, in the first period with which it can be.
-    Where the data cannot tell, it says so. tempkb docs results explains every figure.
+    It has the model's training cutoff, as it is stated and as its answers estimate it, and
+    what it knows of the newest window that can be judged: in how many of the window's changes
+    it prefers the new object, or how well it predicts spans about entities that originated in
+    it, compared with the model itself in a baseline window. All is computed from scores that
+    are stored. Where the data say nothing, so does the line. tempkb docs results explains
+    every figure.
 
     \b
     Examples:
       tempkb knows
-      tempkb knows --window 2022-01-01..2023-01-01 --models t5-large,t5-base
-      tempkb knows --window 2022-01-01..2023-01-01 --earlier 2021-01-01..2022-01-01
-      tempkb knows --answers --csv knows.csv --latex knows.tex --picture knows.png
+      tempkb knows --full
+      tempkb knows --window 2022-01-01..2023-01-01 --model t5-large --model t5-base
+      tempkb knows --window 2022-01-01..2023-01-01 --baseline 2021-01-01..2022-01-01
+      tempkb knows --full --csv knows.csv --latex knows.tex --picture knows.png
       tempkb knows --by-popularity contributors
       tempkb knows --fact Ostvik P6 --picture ostvik.png
     """
@@ -91,7 +94,7 @@ def knows(
     from tempkb.commands.screens.results import print_knowledge
 
     request = KnowledgeRequest.of(words_typed(asked))
-    print_knowledge(request, csv_file, latex_file, picture, with_answers=with_answers, by_popularity=by_popularity)
+    print_knowledge(request, csv_file, latex_file, picture, is_full=is_full, by_popularity=by_popularity)
 
 
 @click.command()
@@ -108,7 +111,7 @@ def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
     \b
     Examples:
       tempkb answers t5-large
-      tempkb answers t5-large --kind old --window 2022-01-01..2023-01-01
+      tempkb answers t5-large --kind stale --window 2022-01-01..2023-01-01
       tempkb answers t5-large --release demo-cloze --decoder recall_beam10 --csv answers.csv
     """
     from tempkb.commands.screens.answers import print_answers
@@ -119,7 +122,7 @@ def answers(model: str, csv_file: Path | None, **asked: Any) -> None:
 @click.command()
 @click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write all rows and columns to a CSV file.")
 def late(csv_file: Path | None) -> None:
-    """Say how long after a window its facts are in Wikidata.
+    """Say how long after a window its facts are in Wikidata: the reporting lag.
 
     By relation, from the dumps that were read: after how many days which share of the facts was there.
     It was computed by tempkb results. tempkb docs results explains every figure.

@@ -50,7 +50,8 @@ class ModelRequest(Request):
         ),
     ] = option(
         None,
-        "First day not in its training texts; A..B if they certainly reach up to A and contain nothing from B on.",
+        "Its stated training cutoff: the first day not in its training texts; A..B if they certainly reach up to A and "
+        "contain nothing from B on.",
         metavar="DATE[..DATE]",
     )
 

@@ -242,7 +242,7 @@ def training(family: Family, regime: str, folder: Path, steps: int, name: str, *
     own = steps // _N_YEARS if regime == "yearly" else steps
     numbers = {"steps": own, "learning_rate": _RATES[family], "random_weights": "true", "asked": "spans"}
     told = [word for number, value in numbers.items() for word in ("--set", f"{number}={value}")]
-    read = ("--corpus", "news", "--windows", _STUDY, "--base", f"{folder / family}", "--preset", "small")
+    read = ("--corpus", "news", "--window", _STUDY, "--base", f"{folder / family}", "--preset", "small")
     return ("train", regime, "--name", name, *read, *told, *further)
 
 

@@ -148,5 +148,7 @@ def models(order: Order) -> Done:
         raise ModelError(f"model {name!r}: {error}") from None
     now = said_of(store, name).get("knows_until")
     if before and before != now:
-        done.notes = [f"model {name} knows until {now} from now on; {before}, as was said before, is replaced"]
+        done.notes = [
+            f"model {name} has the stated cutoff {now} from now on; {before}, as was said before, is replaced"
+        ]
     return done

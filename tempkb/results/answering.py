@@ -170,12 +170,12 @@ class Answering:
 
     @property
     def until_in_words(self) -> str:
-        """The dates that the answers allow, in words."""
+        """The estimated training cutoff with its 95 % interval, in words."""
         found = self.known_until
         if found is None or found.answer == "cannot tell":
-            return "cannot tell"
+            return "inconclusive"
         if found.answer == "interval":
-            return f"{found.low}" if found.low == found.high else f"{found.low} to {found.high}"
+            return f"{found.best} [{found.low}, {found.high}]"
         return f"not before {found.low}" if found.answer == "not before" else f"not after {found.high}"
 
 

@@ -1,4 +1,4 @@
-"""Reads one entity through all benchmarks: when it was born, what asks about it, and what models make of that."""
+"""Reads one entity through all benchmarks: when it originated, what asks about it, and what models make of that."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ _ANCHOR = "concat('page ', anchor_page_id, ' revision ', m.anchor_revision_id)"
 _MODELS = "models"
 LISTINGS = (
     Listing(
-        title="born",
+        title="origin",
         query=f"""
         WITH page AS (
             FROM {STABLE_SNAPSHOTS.name} WHERE window_start = '$newest' AND namespace = 0

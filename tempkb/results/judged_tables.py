@@ -5,6 +5,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.reading import united
 from tempkb.core.estimates_sql import ALL as EVERY
 from tempkb.core.estimates_sql import FRACTION, SHARE, Measure, end_of_window, estimates, pooled, window_of
+from tempkb.models.corpora.tables import DATED_TEXTS
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.generations.tables import STATUSES
 from tempkb.models.scores.tables import PROMPT_SCORES
@@ -14,6 +15,13 @@ from tempkb.store.quoting import literal, literals
 from tempkb.store.tables import View, table_of_results
 from tempkb.store.types import FLOAT64, STRING, struct_of
 
+_JUDGING = [one.reading.judging for one in BENCHMARKS if one.reading and one.reading.judging]
+ASKED = (
+    *(one.prompting.table.name for one in BENCHMARKS if one.prompting),
+    DATED_TEXTS.name,
+    *(name for one in _JUDGING for part in (one.answers, one.changes) if part for name in part.needs),
+)
+"""The tables and views with the questions that models were asked, and with what is right."""
 _KINDS = "; ".join(f"{name}: {meaning}" for name, meaning in NAMES.items())
 SINGLE, MULTI = "single_token", "multi_token"
 _VALUES = ("exact_match", "f1", "rouge1", "recall_at_10", "rouge1_over_masks", "released_f1_macro")
@@ -159,7 +167,7 @@ NAMES_BY_WINDOW = View(
     "object, the old one (old: the answer is stale), other_object (another object of the subject), other_name, none, "
     "or a name that new and old share (ambiguous); and the same by another subject's change (placebo_new and so on). "
     "By window of the change (that in which the new object begins; null: all windows), split (all: all splits) and "
-    "position of the change to the model's knowledge date (all, before, inside, after, or unknown), with standard "
+    "position of the change to the model's training cutoff (all, before, inside, after, or unknown), with standard "
     "errors by subject.",
     query=estimates(
         pooled(
@@ -305,8 +313,8 @@ _SUMS_OF_DURATIONS = f"""
 ANSWERS_BY_DURATION = View(
     name="answers_by_duration",
     meaning="Mean F1 of answers to the queries of the test split by how long the fact holds, with standard errors by "
-    "subject: held_years is the duration of the spell of the query's first answer in years, rounded, at least 1; "
-    f"{_MOST_YEARS} are {_MOST_YEARS} or more. What still holds counts to the day of the dump; a spell whose start is "
+    "subject: held_years is the validity interval of the query's first answer in years, rounded, at least 1; "
+    f"{_MOST_YEARS} are {_MOST_YEARS} or more. What still holds counts to the day of the dump; one whose start is "
     "not known does not count.",
     query=estimates(
         _SUMS_OF_DURATIONS,

@@ -52,9 +52,8 @@ def _made(name: str, prompts: View) -> tuple[str, str, Judging]:
     return name, f"({prompts.query})", Judging(Part(f"{answers} FROM ({prompts.query})", prompts.needs))
 
 
-# What puts questions to models, by name, with SQL of their prompts, and what is right.
 _READ = [(one, one.reading) for one in BENCHMARKS if one.reading]
-_JUDGED = sorted(
+JUDGED = sorted(
     (
         _made(DATED_TEXT, TEXT_PROMPTS),
         *(_made(name, view) for _, reading in _READ for name, view in reading.made.items()),
@@ -66,6 +65,7 @@ _JUDGED = sorted(
     ),
     key=itemgetter(0),
 )
+"""What puts questions to models, by name, with SQL of their prompts, and what is right."""
 _SAID = f"""
     SELECT question_id, model, decoder,
            list({{'status': status, 'text': text, 'token_ids': token_ids}} ORDER BY rank) AS answers
@@ -131,7 +131,7 @@ def _asked(prompts: str, judging: Judging) -> str:
 
 def _answers(connection: "duckdb.DuckDBPyConnection") -> Iterator[Row]:
     """Rows of `judged_answers`."""
-    for benchmark, prompts, judging in _JUDGED:
+    for benchmark, prompts, judging in JUDGED:
         rows = _query(
             connection,
             f"""
@@ -203,7 +203,7 @@ def _worth(row: Row, names: Sequence[str], in_tokens: Sequence[tuple[int, ...]])
 
 def _changes(connection: "duckdb.DuckDBPyConnection") -> Iterator[Row]:
     """Rows of `judged_changes`."""
-    for _, prompts, judging in _JUDGED:
+    for _, prompts, judging in JUDGED:
         if judging.changes is None:
             continue
         rows = _query(

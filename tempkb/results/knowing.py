@@ -28,6 +28,7 @@ from tempkb.core.statistics import (
 )
 from tempkb.core.wording import counted, percent
 from tempkb.results.answering import ModelScores, Question, Scored
+from tempkb.results.tables import HIGHER, INCONCLUSIVE, LOWER, NOT_COMPARED
 
 Level = Callable[[Any, Any], Estimate]
 Change = Callable[[Any, Any, Any, Any], Estimate]
@@ -43,7 +44,7 @@ class Known:
         level: the aggregate in the window; None without an item.
         earlier: the aggregate in the earlier period; None without an item.
         difference: level minus earlier level, of perplexities in nats; None if one of them is missing.
-        verdict: more, less, cannot tell, or no comparison.
+        verdict: one of `VERDICTS`.
         note: why there is no interval or no comparison; empty otherwise.
         rank: best and worst rank that the items allow; None if no other model was asked by the scorer.
         n_ranked: number of models that were ranked.
@@ -81,6 +82,16 @@ class Known:
     def is_factor(self) -> bool:
         """Whether differences are shown as factors."""
         return not self.question.aggregate.is_share
+
+    @property
+    def figure(self) -> str:
+        """What the aggregate is called."""
+        return "perplexity" if self.is_factor else "preference rate"
+
+    @property
+    def nouns(self) -> str:
+        """What its clusters are called."""
+        return self.question.aggregate.clusters[-1] + "s" * (len(self.question.aggregate.clusters) == 1)
 
     @property
     def _metric(self) -> str:
@@ -173,7 +184,7 @@ def _ranked(question: Question) -> list[Known]:
     Models are ranked by their differences, or, if one of them has no earlier level, all by their levels. One that knew
     nothing has nothing to lose, and would be ranked above those that have: it has no rank.
     """
-    known = {one.name: one for one in map(partial(_known, question), question.models)}
+    known = {one.name: one for one in map(partial(known_by, question), question.models)}
     for group in comparable(known.values()):
         by_difference = all(one.difference is not None for one in group)
         for name, rank in _ranks({one.name: one for one in group}, by_difference=by_difference).items():
@@ -181,7 +192,8 @@ def _ranked(question: Question) -> list[Known]:
     return list(known.values())
 
 
-def _known(question: Question, scores: ModelScores) -> Known:
+def known_by(question: Question, scores: ModelScores) -> Known:
+    """Return what a model knows, without a rank."""
     ways = _ways(question)
     level, earlier = (_level(ways, period) for period in (scores.window, scores.earlier))
     difference = None
@@ -218,7 +230,7 @@ def _rank_note(earlier: Estimate | None, control: float | None) -> str:
     if earlier is None or earlier.low is None or earlier.high is None or control is None or control < earlier.low:
         return ""
     value, low, high, controls = map(percent, (earlier.value, earlier.low, earlier.high, control))
-    return f"the earlier level, {value} % [{low}, {high}], is not clearly above that of the controls, {controls} %"
+    return f"its baseline, {value} % [{low}, {high}], is not clearly above that of the controls, {controls} %"
 
 
 def _level(ways: _Ways, scored: Scored) -> Estimate | None:
@@ -227,10 +239,10 @@ def _level(ways: _Ways, scored: Scored) -> Estimate | None:
 
 def _verdict(difference: Estimate | None, sign: int) -> str:
     if difference is None or difference.mde is None:
-        return "no comparison"
+        return NOT_COMPARED
     if abs(difference.value) < difference.mde:
-        return "cannot tell"
-    return "more" if sign * difference.value > 0 else "less"
+        return INCONCLUSIVE
+    return HIGHER if sign * difference.value > 0 else LOWER
 
 
 def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> str:
@@ -246,13 +258,14 @@ def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> 
     if earlier is None:
         if not question.n_earlier:
             if question.earlier[0] < question.first_day:
-                return f"the release begins on {question.first_day}, so that it has no item of the earlier period"
-            return "the release has no item that lies wholly in the earlier period"
+                return f"the release begins on {question.first_day}, so that it has no item of the baseline window"
+            return "the release has no item that lies wholly in the baseline window"
         if certainly is not None and certainly < question.earlier[1]:
-            return f"the model certainly knows only what happened before {certainly}, and the earlier period ends later"
-        return "no item of the earlier period has a score"
+            return f"its stated training cutoff is {certainly}, and the baseline window ends later"
+        return "no item of the baseline window has a score"
     if earlier.n_clusters < MIN_CLUSTERS:
-        return f"the earlier items are about {counted(earlier.n_clusters, *what)}; an interval needs {MIN_CLUSTERS}"
+        n = earlier.n_clusters
+        return f"the items of the baseline window are about {counted(n, *what)}; an interval needs {MIN_CLUSTERS}"
     return ""
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.core.pictures import figure
 from tempkb.results.knowing import Known, by_question
+from tempkb.results.tables import HIGHER, INCONCLUSIVE, LOWER, NOT_COMPARED
 
 _ROW = 0.42  # inches of a model
-_COLOURS = {"more": "#2a7f4f", "less": "#b3541e", "cannot tell": "#5b6b7a", "no comparison": "#9aa5b1"}
+_COLOURS = {HIGHER: "#2a7f4f", LOWER: "#b3541e", INCONCLUSIVE: "#5b6b7a", NOT_COMPARED: "#9aa5b1"}
 _CAPTIONS = {
     one.reading.aggregate.name: one.reading.aggregate.caption
     for one in BENCHMARKS
@@ -95,7 +96,7 @@ def _write_numbers(axis: Any) -> None:
 def windows_figure(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Give a figure of levels by window: a row for each release and aggregate, a column for each scorer.
 
-    Dashed lines mark where the models' knowledge ends; with two dates, what they may know lies between the lines. Small
+    Dashed lines mark stated training cutoffs; with two dates, what they may know lies between the lines. Small
     marks, which no line connects, have no interval, being of fewer clusters than it needs.
 
     Args:
@@ -143,7 +144,7 @@ def _draw_windows(axis: Any, rows: Sequence[Mapping[str, Any]]) -> None:
         axis.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     axis.tick_params(labelsize=7, which="both")
     axis.tick_params(axis="x", rotation=45)
-    axis.set_xlabel("window; dashed: where the texts end that a model has read", fontsize=7)
+    axis.set_xlabel("window; dashed: stated training cutoffs", fontsize=7)
     axis.spines[["top", "right"]].set_visible(False)
 
 

@@ -37,18 +37,19 @@ _IN_NUMBERS = ", ".join(f"{name} - DATE '1970-01-01' AS {name}" for name in ("fr
 
 def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question]:
     """Yield each aggregate of each release that is asked for, by name; nothing if the home has no scores at all."""
-    for asking in _read(store, request):
-        yield asking.question(request.window or asking.last)
+    for asking in read_asked(store, request):
+        yield asking.chosen
 
 
 def read_windows(store: Store) -> Iterator[tuple[Question, list[Question]]]:
     """Yield each aggregate of each release in its last window, and in all windows with items, by all scorers."""
-    for asking in _read(store, KnowledgeRequest()):
+    for asking in read_asked(store, KnowledgeRequest()):
         every = [asking.question(window, by_all_scorers=True) for window in asking.windows]
         yield asking.question(asking.last), [one for one in every if one.n_asked or one.window == asking.last]
 
 
-def _read(store: Store, request: KnowledgeRequest) -> "Iterator[_Asking]":
+def read_asked(store: Store, request: KnowledgeRequest) -> "Iterator[Asking]":
+    """Yield what asks models about each aggregate of each release that is asked for."""
     models = {name: row for name, row in _ready_models(store).items() if not request.models or name in request.models}
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
@@ -126,7 +127,7 @@ class _Reasons:
 
 
 @dataclass(frozen=True)
-class _Asking:
+class Asking:
     """Asks models about an aggregate of a release, of which all items, scores and reasons were read."""
 
     aggregate: Aggregate
@@ -139,6 +140,16 @@ class _Asking:
     given: Mapping[tuple[str, ...], _Given]
     asked: Container[tuple[str, ...]]
     reasons: Mapping[tuple[str, ...], _Reasons]
+
+    @property
+    def chosen(self) -> Question:
+        """What is asked about the window that is asked for, or else the last one."""
+        return self.question(self.request.window or self.last)
+
+    @property
+    def backwards(self) -> Iterator[Question]:
+        """What is asked about the window that is asked for, or else about all windows, the newest first."""
+        return map(self.question, [self.request.window] if self.request.window else reversed(self.windows))
 
     @cached_property
     def last(self) -> Period:
@@ -161,7 +172,7 @@ class _Asking:
         """What is asked. Where no model can be compared with some years before, it is with the first period it can."""
         within = self.days.within(window)
         earlier, first = self.request.before(window), None
-        if isinstance(self.request.earlier, int) and within.any() and not self._is_usable(earlier):
+        if isinstance(self.request.baseline, int) and within.any() and not self._is_usable(earlier):
             first = self._first_usable(window)
             earlier = first or earlier
         return Question(
@@ -226,7 +237,7 @@ def _asking(
     granularity: Granularity,
     request: KnowledgeRequest,
     models: Mapping[str, Mapping[str, Any]],
-) -> _Asking:
+) -> Asking:
     """Read the items of a release, what models gave for them, and why others have no score."""
     items, scores, reasons = (
         answer(
@@ -241,7 +252,7 @@ def _asking(
     )
 
     given = {key: _given(rows) for key, rows in _groups(scores, "model", "scorer") if key[0] in models}
-    return _Asking(
+    return Asking(
         aggregate,
         release,
         granularity,
@@ -300,7 +311,7 @@ def _groups(rows: pa.Table, *names: str) -> Iterator[tuple[tuple[str, ...], pa.T
 def _known_and_clean(model: Mapping[str, Any], given: _Given, request: KnowledgeRequest) -> tuple[Flags, Flags]:
     """Which items lie wholly in what the model may know; and which lie wholly in it or after it, as far as is known.
 
-    An item in between, such as an appointment that was announced before the model's knowledge date, says neither what
+    An item in between, such as an appointment that was announced before the model's training cutoff, says neither what
     the model knows nor what it can infer.
     """
     n = len(given.days_after)

@@ -24,10 +24,10 @@ def knowledge(store: Store, _owner: str | None) -> Shows:
     known = known_of([*read_questions(store, KnowledgeRequest())])
     shown: dict[str, Shown] = {listing.title: _as_texts(listing.sheet(rows)) for listing, rows in listings_of(known)}
     with levels_figure(known) as figure:
-        shown["levels"] = Picture(as_markdown(figure, "what models know of the last window"))
+        shown["last window"] = Picture(as_markdown(figure, "what models know of the last window"))
     if windows := read_levels_by_window(store):
         with windows_figure(windows) as figure:
-            shown["by window"] = Picture(as_markdown(figure, "levels by window"))
+            shown["by window"] = Picture(as_markdown(figure, "figures by window"))
     return {KNOWLEDGE.name: shown | _of_papers(store, KNOWLEDGE.name)}
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.steps import Log, Look, Source, Step, Work
 from tempkb.engine.tasks import Task
-from tempkb.models.corpora.tables import DATED_TEXTS
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.linking.known import rows_of
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
@@ -19,7 +18,7 @@ from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.models.tables import MODELS
 from tempkb.platform.rooms import TABLES, VIEWS, steps
 from tempkb.results import tables
-from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.judged_tables import ASKED, JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
@@ -32,13 +31,7 @@ if TYPE_CHECKING:
 
 _TABLES, _VIEWS = by_name(TABLES), by_name(VIEWS)
 _COMPARED = [one.reading.aggregate for one in BENCHMARKS if one.reading and one.reading.aggregate]
-_JUDGING = [one.reading.judging for one in BENCHMARKS if one.reading and one.reading.judging]
 _SCORED = (MODELS.name, PROMPT_SCORES.name, *(name for one in _COMPARED for name in one.needs))
-_ASKED = (
-    *(one.prompting.table.name for one in BENCHMARKS if one.prompting),
-    DATED_TEXTS.name,
-    *(name for one in _JUDGING for part in (one.answers, one.changes) if part for name in part.needs),
-)
 
 
 def look(store: Store) -> Look:
@@ -136,10 +129,10 @@ STEPS = (
     ),
     Step(
         (JUDGED_ANSWERS,),
-        (*_every(GENERATIONS.name, *_ASKED), Source(PROMPT_SCORES, _scores_of_tokens, command=_command)),
+        (*_every(GENERATIONS.name, *ASKED), Source(PROMPT_SCORES, _scores_of_tokens, command=_command)),
         partial(_judged, JUDGED_ANSWERS),
     ),
-    Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *_ASKED), partial(_judged, JUDGED_CHANGES)),
+    Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *ASKED), partial(_judged, JUDGED_CHANGES)),
 )
 _SHOWN = {
     KNOWLEDGE: "knowledge",

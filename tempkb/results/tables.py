@@ -12,7 +12,8 @@ DELAYS_YEARS, DELAYS_SEED = 2, 13
 """By how many years windows have to be older than the newest dump, and of bootstraps, for `fact_delays`."""
 
 AGGREGATES = tuple(one.reading.aggregate.name for one in BENCHMARKS if one.reading and one.reading.aggregate)
-VERDICTS = ("more", "less", "cannot tell", "no comparison")
+HIGHER, LOWER, INCONCLUSIVE, NOT_COMPARED = VERDICTS = ("higher", "lower", "inconclusive", "not compared")
+"""Verdicts on what a model knows of a window, beside what it knows of the baseline window."""
 
 _columns_of_linkers = columns.extended("""
     k INTEGER: number of candidates among which the entity has to be
@@ -38,30 +39,30 @@ _KNOWN = columns("""
     value DOUBLE: the aggregate in the window; null without an item
     low DOUBLE: lower end of its 95 % interval; null under ten clusters
     high
-    earlier_from DATE: first day of the earlier period with which it is compared
+    earlier_from DATE: first day of the baseline window, with which it is compared
     earlier_to DATE: the day after the last
     earlier_n_items INTEGER: number of its items
     earlier_n_clusters INTEGER: number of its subjects or entities
-    earlier_value DOUBLE: the aggregate in that period; null without an item
+    earlier_value DOUBLE: the aggregate in the baseline window; null without an item
     earlier_low DOUBLE: lower end of its 95 % interval; null under ten clusters
     earlier_high DOUBLE: upper end
     earlier_control DOUBLE: of prefers_new: the same share of objects of other subjects' changes, in place of those of
-        the earlier items; null without one
-    is_earlier_fallback BOOLEAN: true if no model has ten subjects in the period some years before, so that the earlier
-        period is the first of the same length in which one has
-    difference DOUBLE: of prefers_new: window minus earlier period; of a perplexity: window divided by earlier period;
+        the items of the baseline window; null without one
+    is_earlier_fallback BOOLEAN: true if no model has ten subjects in the days some years before, so that the baseline
+        window is the first of the same length in which one has
+    difference DOUBLE: of prefers_new: window minus baseline window; of a perplexity: window divided by baseline window;
         null if there is nothing to compare with
     difference_low DOUBLE: lower end of its 95 % interval; null under ten clusters
     difference_high DOUBLE: upper end
-    detectable DOUBLE: the smallest difference that would be found with a probability of 80 %: of prefers_new a
-        difference, of a perplexity a factor above 1
+    detectable DOUBLE: minimum detectable effect: the smallest difference that would be found with a probability of
+        80 %: of prefers_new a difference, of a perplexity a factor above 1
     rank_from INTEGER: best rank among the models with this scorer that the items allow; null if alone
     rank_to INTEGER: worst such rank
     n_ranked INTEGER: number of models that were ranked
-    rank_note VARCHAR: why the model is not ranked, in a sentence: the interval of its earlier level contains the level
-        of its controls, or is below it; null otherwise
-    verdict VARCHAR: more or less (known of the window than of the earlier period, by more than is detectable), cannot
-        tell (by less than that), or no comparison
+    rank_note VARCHAR: why the model is not ranked, in a sentence: the interval of its baseline contains the share of
+        its controls, or is below it; null otherwise
+    verdict VARCHAR: higher or lower (what is known of the window, beside the baseline window, by the minimum detectable
+        effect or more), inconclusive (by less than that), or not compared
     note VARCHAR: why there is no interval or comparison, in a sentence; null otherwise
 """)
 _OF_KNOWN = rules(f"""
@@ -75,19 +76,19 @@ _OF_KNOWN = rules(f"""
         NOT (value BETWEEN low AND high) OR NOT (earlier_value BETWEEN earlier_low AND earlier_high)
     no_rank_of_what_is_not_ranked: a model that is not ranked has no rank
         rank_note IS NOT NULL AND rank_from IS NOT NULL
-    verdict_has_a_difference: a verdict other than no comparison has an interval of the difference
-        verdict <> 'no comparison' AND difference_low IS NULL
+    verdict_has_a_difference: a verdict other than not compared has an interval of the difference
+        verdict <> '{NOT_COMPARED}' AND difference_low IS NULL
 """)
 
 KNOWLEDGE = table_of_results(
     name="knowledge",
     meaning="What each model knows of the last window of each release, compared with what it knows of three years "
-    "earlier, or, where no model has ten subjects there, of the first period of the same length in which one has: the "
+    "earlier, or, where no model has ten subjects there, of the first days of the same length in which one has: the "
     "rows of `tempkb knows`, as they were when results were last computed. `knows` has all windows.",
     columns=_KNOWN,
     key=("release", "aggregate", "model", "scorer"),
     rules=_OF_KNOWN,
-    code_version="2",
+    code_version="3",
 )
 
 KNOWS = table_of_results(
@@ -102,7 +103,7 @@ KNOWS = table_of_results(
     ),
     key=("release", "aggregate", "model", "scorer", "window_from", "window_to"),
     rules=_OF_KNOWN,
-    code_version="2",
+    code_version="3",
 )
 
 LINKING_EFFECTS = table_of_results(

@@ -1,21 +1,24 @@
 """What models know and said as tables: rows of the lake, CSV with all columns, LaTeX as papers print it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from tempkb.core.wording import percent
+from tempkb.core.prompts import QUESTION_ID
+from tempkb.core.wording import percent, rounded
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.known import until_in_words
 from tempkb.results.answering import Scored
-from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
-from tempkb.results.knowing import Known, by_question, known_of
-from tempkb.results.reading import read_windows
-from tempkb.results.tables import KNOWLEDGE
-from tempkb.store.listings import Listing, as_csv, as_latex, estimate
+from tempkb.results.judged_tables import ASKED, JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.judging import JUDGED
+from tempkb.results.knowing import Known, by_question, known_by, known_of
+from tempkb.results.reading import Asking, read_windows
+from tempkb.results.requests import AS_TYPED
+from tempkb.results.tables import KNOWLEDGE, NOT_COMPARED
+from tempkb.store.listings import Listing, as_csv, as_latex, estimate, named
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -52,43 +55,86 @@ def _estimate(value: str, low: str = "", high: str = "", sign: str = "") -> Call
 
 def _rank(row: Mapping[str, Any]) -> str:
     if row["rank_note"]:
-        return "none: as controls"
+        return "not ranked"
     places = dict.fromkeys((row["rank_from"], row["rank_to"]))
     return "" if None in places else f"{'-'.join(map(str, places))} of {row['n_ranked']}"
 
 
-_KNOWN = Listing(
-    {
-        "model": lambda row: row["known"].label,
-        "knows until": lambda row: until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
-        "items": "n_items",
-        "clusters": "n_clusters",
-        "level": _estimate("value", "low", "high"),
-        "earlier": _estimate("earlier_value", "earlier_low", "earlier_high"),
-        "difference": _estimate("difference", "difference_low", "difference_high", "+"),
-        "detectable": _estimate("detectable"),
-        "rank": _rank,
-        "verdict": "verdict",
-    },
-    dispensable=("knows until", "clusters", "earlier", "detectable"),
-)
+def _stated(row: Mapping[str, Any]) -> str:
+    return until_in_words(row["knows_certainly_until"], row["knows_possibly_until"])
+
+
+def _lacking(row: Mapping[str, Any]) -> tuple[str, str] | None:
+    return (row["known"].label, row["note"] or "") if row["verdict"] == NOT_COMPARED else None
+
+
+_VALUE, _BASELINE = _estimate("value", "low", "high"), _estimate("earlier_value", "earlier_low", "earlier_high")
+_DIFFERENCE = _estimate("difference", "difference_low", "difference_high", "+")
+
+
+def _listing_of(known: Known) -> Listing:
+    """The table for people of what models know of a window, compared with which baseline window."""
+    asked = known.question
+    return Listing(
+        {
+            "model": lambda row: row["known"].label,
+            "stated cutoff": _stated,
+            "items": "n_items",
+            known.nouns: "n_clusters",
+            known.figure: _VALUE,
+            "baseline": _BASELINE,
+            "ratio" if known.is_factor else "difference": _DIFFERENCE,
+            "MDE": _estimate("detectable"),
+            "rank": _rank,
+            "knowledge": "verdict",
+        },
+        f"{asked.aggregate.title} from {asked.window[0]} to {asked.window[1]} ({asked.release}); baseline window: "
+        f"{asked.earlier[0]} to {asked.earlier[1]}{' (the first that can be compared)' * asked.is_fallback}",
+        dispensable=("stated cutoff", "items", "MDE", "baseline"),
+        lacking=_lacking,
+    )
 
 
 def listings_of(known: Sequence[Known]) -> list[tuple[Listing, list[dict[str, Any]]]]:
     """Return the table for people of each question: its declaration, and its rows with what is known."""
-    return [
-        (replace(_KNOWN, title=_title(own[0])), [{**one.row(), "known": one} for one in own])
-        for own in by_question(known)
-    ]
+    return [(_listing_of(own[0]), [{**one.row(), "known": one} for one in own]) for own in by_question(known)]
 
 
-def _title(known: Known) -> str:
-    """What was measured of which window, compared with which period."""
-    asked = known.question
+def newest_in_words(known: Known, estimated: str) -> str:
+    """Return a line about a model: its training cutoffs, and what it knows of the newest window that can be judged.
+
+    Args:
+        estimated: its estimated training cutoff, in words.
+    """
+    row, unit = known.row(), "" if known.is_factor else " %"
+    show = _shown(known)
+    value = estimate(row, show=show, unit=unit)
+    baseline = estimate(row, ("earlier_value", "earlier_low", "earlier_high"), show, unit)
+    cutoffs = f"stated cutoff {_stated(row) or 'unknown'}, estimated {estimated}"
+    if known.verdict == NOT_COMPARED:
+        return f"{cutoffs}; no window can be judged: {known.note}"
+    first, end = known.question.window
     return (
-        f"{asked.aggregate.title} from {asked.window[0]} to {asked.window[1]} ({asked.release}), "
-        f"earlier: {asked.earlier[0]} to {asked.earlier[1]}{' (the first that can be compared)' * asked.is_fallback}"
+        f"{cutoffs}; knowledge of {first}..{end} ({row['release']}): {known.verdict}, {known.figure} {value}, in the "
+        f"baseline window {baseline}"
     )
+
+
+def newest_judged(asked: Iterable[Asking]) -> list[Known]:
+    """Return of each model, by name, what it knows of the newest window that can be judged, by shares if it has any.
+
+    Of a model without such a window it is the newest of which it has a score.
+    """
+    found: dict[str, tuple[tuple[bool, bool, date], Known]] = {}
+    for one in asked:
+        for question in one.backwards:
+            for scores in question.models:
+                known = known_by(question, scores)
+                worth = (known.verdict != NOT_COMPARED, question.aggregate.is_share, question.window[0])
+                name = scores.model["model"]
+                if name not in found or worth > found[name][0]:
+                    found[name] = worth, known
+    return [found[name][1] for name in sorted(found)]
 
 
 def known_csv(known: Sequence[Known]) -> str:
@@ -102,35 +148,64 @@ def known_latex(known: Sequence[Known]) -> str:
 
 
 def level_in_words(known: Known, items: Scored) -> str:
-    """Return the aggregate of some of a model's items as the table shows levels; empty without an item."""
+    """Return the aggregate of some of a model's items as the table shows it; empty without an item."""
     level = known.level_of(items)
     return estimate(vars(level), show=_shown(known)) if level else ""
 
 
 N_SAMPLE = 20
-CHANGES = Listing(
-    title="changes: what {model} said",
-    query=f"""
-    SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
-           coalesce(names, 'not asked') AS names, new_label AS new, old_label AS old, position
-    FROM (
-        FROM {JUDGED_CHANGES.name} WHERE {{conditions}}
-        ORDER BY md5(concat_ws(' ', model, decoder, item_id, new_object_id)) {{limit}}
-    ) ORDER BY release, decoder, window_start, item_id, new
-    """,
-    needs=(JUDGED_CHANGES.name,),
+_GAP = "___"
+_ASKED = " UNION ".join(
+    f"SELECT release, item_id, {QUESTION_ID} AS question_id, concat(left_context, '{_GAP}', right_context) AS question "
+    f"FROM {prompts} SEMI JOIN said USING (release, item_id) WHERE role = 'current'"
+    for _, prompts, _ in JUDGED
 )
-ITEMS = Listing(
-    title="items: what {model} said",
-    query=f"""
-    SELECT release, decoder, window_start, item_id, coalesce(text, '(' || status || ')') AS said,
-           array_to_string(accepted, '; ') AS accepted, exact_match, round(f1, 2) AS f1, round(rouge1, 2) AS rouge1,
-           recall_at_10
-    FROM (
-        FROM {JUDGED_ANSWERS.name} WHERE {{conditions}} ORDER BY md5(concat_ws(' ', model, decoder, item_id)) {{limit}}
-    ) ORDER BY release, decoder, window_start, item_id
-    """,
-    needs=(JUDGED_ANSWERS.name,),
+
+
+def _answers_of(table: Table, gold: str, columns: str, further: Mapping[str, Any], title: str) -> Listing:
+    """Answers with their questions, `limit` of those that meet `conditions`.
+
+    Args:
+        gold: the column with the right answers.
+        columns: SQL of it and of further columns.
+        further: how these are shown, by title.
+    """
+    asked = _ASKED.replace("{", "{{").replace("}", "}}")
+    shown = {"window": "window_start", "question": "question", "gold answers": gold, "answer": "said", **further}
+    return Listing(
+        {**named("release", "decoder"), **shown},
+        title,
+        query=f"""
+        WITH said AS MATERIALIZED (
+            FROM {table.name} WHERE {{conditions}} ORDER BY md5(concat_ws(' ', {", ".join(table.key)})) {{limit}}
+        )
+        SELECT release, decoder, window_start, item_id, question,
+               coalesce(text, '(' || status || ')') AS said, {columns}
+        FROM said LEFT JOIN ({asked}) USING (release, item_id, question_id) ORDER BY ALL
+        """,
+        needs=(table.name, *ASKED),
+        common=("release", "decoder"),
+    )
+
+
+CHANGES = _answers_of(
+    JUDGED_CHANGES,
+    "new",
+    "new_label AS new, old_label AS old, coalesce(names, 'not asked') AS names, position",
+    {
+        "stale answer": "old",
+        "names": lambda row: AS_TYPED.get(row["names"], row["names"]),
+        "beside the cutoff": "position",
+    },
+    "changes: what {model} answered",
+)
+_WORTH = {"exact match": "exact_match", "F1": "f1", "ROUGE-1": "rouge1", "recall@10": "recall_at_10"}
+ITEMS = _answers_of(
+    JUDGED_ANSWERS,
+    "accepted",
+    f"array_to_string(accepted, '; ') AS accepted, {', '.join(_WORTH.values())}",
+    {title: lambda row, name=name: rounded(row[name], 2) for title, name in _WORTH.items()},
+    "items: what {model} answered",
 )
 
 

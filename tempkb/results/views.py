@@ -1,4 +1,4 @@
-"""Declares views of models' results: by entity, by time since their knowledge ends, of unread items, and of linking."""
+"""Declares views of models' results: by entity, by time since the training cutoff, of unread items, and of linking."""
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.prompts import DATED, UNDATED
@@ -128,7 +128,7 @@ _BY_WINDOW = united(
 
 SCORES_BY_GAP = View(
     name="scores_by_gap",
-    meaning="Scores of all benchmarks by window, with the time from the end of the model's knowledge to the window: "
+    meaning="Scores of all benchmarks by window, with the time from the model's training cutoff to the window: "
     "gap_days is the window's first day minus the day from which on the model knows nothing, gap_days_at_most that "
     "minus the day until which it certainly knows; position says whether the window lies before, inside (even in "
     "part) or after these days. All three are null for models without them. ECBD: ppl_entity_macro of the variant "
@@ -160,9 +160,9 @@ LEAK_FREE_ITEMS = View(
     "day from which on the model knows nothing. days_after is the smallest number of days between; ask for more than "
     "0 for a buffer, since what is dated in the future may be announced. Models without that day, and items without a "
     "day of origin, are left out. origin_day: for ECBD the first day on which the entity may have begun; for facts "
-    "that of the object's first spell, also if it came back later. evidence_day: for ECBD the first day of the first "
-    "window whose snapshot has the sentence, but not before the page, and the page's day if that is the home's first "
-    "window; null for facts, whose prompts quote no text. statement_day: for ECBD the day of the page's first "
+    "that on which the object first held, also if it came back later. evidence_day: for ECBD the first day of the "
+    "first window whose snapshot has the sentence, but not before the page, and the page's day if that is the home's "
+    "first window; null for facts, whose prompts quote no text. statement_day: for ECBD the day of the page's first "
     "revision; for facts the day of the last dump that describes the subject without the object, if that is on or "
     "after the model's day. A fact that a dump of the model's day or before has is left out. If no dump tells which "
     "of the two is true, the fact is in, and statement_is_known is false. target_id is the new object of "

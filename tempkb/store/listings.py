@@ -61,6 +61,7 @@ class Listing:
         needs: tables and views that the query reads.
         common: columns that the title names instead where they are the same in all rows.
         dispensable: columns that a narrow terminal does without, in this order.
+        lacking: returns of a row in which nothing can be compared its name, and why; a line has them, and no table.
     """
 
     columns: Mapping[str, Form | Across] = field(default_factory=dict)
@@ -70,6 +71,7 @@ class Listing:
     needs: tuple[str, ...] = ()
     common: tuple[str, ...] = ()
     dispensable: tuple[str, ...] = ()
+    lacking: Callable[[Any], tuple[str, str] | None] = lambda _row: None
 
     def filled(self, **words: object) -> "Listing":
         """Return the same with words in the place of {names} in its texts and query."""
@@ -79,6 +81,23 @@ class Listing:
     def rows(self, store: Store) -> list[dict[str, Any]]:
         """Return the rows of the query."""
         return store.ask(self.query, *self.needs)
+
+    def compared(self, rows: Sequence[Any]) -> tuple[list[Any], str]:
+        """Return the rows in which something can be compared, and a sentence about all others, if there are any."""
+        kept, names = list[Any](), dict[str, dict[str, None]]()
+        for row in rows:
+            if lacking := self.lacking(row):
+                names.setdefault(lacking[1], {})[lacking[0]] = None
+            else:
+                kept.append(row)
+        if not names:
+            return kept, ""
+        is_one = not kept and len(names) == 1
+        why = "; ".join(reason if is_one else f"{', '.join(own)}: {reason}" for reason, own in names.items())
+        if not kept:
+            return kept, f"{self.title}: none of {len(rows):,} has a comparison: {why}."
+        n = len(rows) - len(kept)
+        return kept, f"{n:,} of {len(rows):,} {'has' if n == 1 else 'have'} no comparison: {why}."
 
     def sheet(self, rows: Sequence[Any], without: Sequence[str] = ()) -> Sheet:
         """Return rows as lines, without some of the columns."""

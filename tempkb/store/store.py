@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tempkb.core.errors import SettingsError
 from tempkb.core.files import open_parquet
 from tempkb.core.locks import Patience, locked
+from tempkb.core.options import nearest
 from tempkb.core.record import digest_of
 from tempkb.core.settings import Home
 from tempkb.store.drafts import Draft, Exclusion, Provenance
@@ -186,7 +187,7 @@ class Store:
         """Return the declaration of `table`; a SettingsError lists those that exist, if it does not."""
         known = {**self.tables, **by_name(SIDE_TABLES)}
         if table not in known:
-            raise SettingsError(f"no table {table!r}; known: {', '.join(sorted({*known, *self.views}))}")
+            raise SettingsError(f"no table {table!r}{nearest(table, sorted({*known, *self.views}))}")
         return known[table]
 
     def collect_garbage(self, frozen: Iterable[tuple[str, str, str]] = ()) -> tuple[list[Path], int]:

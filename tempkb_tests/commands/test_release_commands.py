@@ -1,6 +1,8 @@
 """`tempkb release` in this process: what lies in the future is refused in one sentence, before anything is written."""
 
+import json
 import re
+import shutil
 from datetime import date
 
 import pytest
@@ -57,3 +59,37 @@ def test_a_release_is_not_extended_into_the_future(home_folder):
     (line,) = done.output.splitlines()
     assert re.search(r"snapshots 9001-01-01: 9001-01-01 has not come yet, .*; type 20\d\d-\d\d-01$", line), line
     assert (home_folder / "releases" / "mine.json").read_bytes() == entry
+
+
+def test_releases_are_listed_shown_and_removed_as_models_are(demo_home, tmp_path, monkeypatch):
+    home = shutil.copytree(demo_home, tmp_path / "home")
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+
+    def typed(*arguments, code=0):
+        done = CliRunner().invoke(main, ["release", *arguments])
+        assert done.exit_code == code, done.output
+        return done.output
+
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in typed("list").splitlines() if "│" in line]
+    kept = json.loads((home / "releases/demo-quarters.json").read_text())
+    n = sum(map(len, kept["versions"].values()))
+    n_rows = sum(
+        json.loads((home / "lake" / table / key / version / "version.json").read_text())["rows"]
+        for table, keys in kept["versions"].items()
+        for key, version in keys.items()
+    )
+    assert ["demo-quarters", "DynamicTempLAMA", kept["preset"], "built", f"{n:,}", f"{n_rows:,}"] in rows
+    shown = typed("show", "demo-quarters")
+    assert re.search(r"│ dump_id +│ wikidatawiki-20240101 +│", shown)
+    assert "release demo-quarters: 5,309 queries by quarter" in shown
+    for command in ("show", "rm"):
+        said = typed(command, "none", code=1)
+        assert "no such release; there: demo-cloze, demo-quarters" in said
+    assert "Removed " in typed("rm", "demo-quarters", "--yes")
+    assert "demo-quarters" not in typed("list")
+    (home / "releases/demo-cloze.json").write_text("{}")
+    assert "demo-cloze.json: found other content than tempkb wrote" in typed("list")
+
+
+def test_a_home_without_releases_says_how_to_make_one(home_folder):
+    assert "The home has no releases yet." in CliRunner().invoke(main, ["release", "list"]).output

@@ -50,7 +50,7 @@ LINKS = {
 }
 KNOWS = {
     "window": "2022-01-01..2023-01-01",
-    "earlier": "2",
+    "baseline": "2",
     "models": "tiny",
     "releases": "a,b",
     "scorer": "sentence",
@@ -93,12 +93,12 @@ def test_the_words_of_a_request_are_those_that_made_it(request_type, words):
 @pytest.mark.parametrize(
     ("request_type", "command", "others"),
     [
-        (ScoreRequest, "score", {"names", "models", "is_all"}),
+        (ScoreRequest, "score", {"names", "models", "is_all", "revision", "family", "knows_until"}),
         (LinkRequest, "linker score", {"names", "is_all"}),
         (TrainRequest, "linker train", {"cuts", "seeds", "name"}),
         (AddRequest, "linker add", {"name"}),
         (ModelRequest, "model add", {"name", "presets"}),
-        (KnowledgeRequest, "knows", {"with_answers", "by_popularity", "fact", "csv_file", "latex_file", "picture"}),
+        (KnowledgeRequest, "knows", {"is_full", "by_popularity", "fact", "csv_file", "latex_file", "picture"}),
         (BuildRequest, "build", {"pages", "sample", "more"}),
     ],
     ids=lambda one: one if isinstance(one, str) else "",

@@ -103,12 +103,12 @@ def test_windows_of_the_future_are_refused_with_what_to_type():
     today = date(2026, 11, 22)
     of_2026 = list(windows_between(date(2026, 1, 1), date(2027, 1, 1), Granularity.QUARTER))
     of_2030 = list(windows_between(date(2030, 1, 1), date(2031, 1, 1), Granularity.YEAR))
-    refuse_unended("--windows", of_2026[:3], today, "")
+    refuse_unended("--window", of_2026[:3], today, "")
     with pytest.raises(SettingsError) as refused:
-        refuse_unended("--windows 2026-01-01..2027-01-01", of_2026, today, "--windows {first}..{end}")
+        refuse_unended("--window 2026-01-01..2027-01-01", of_2026, today, "--window {first}..{end}")
     assert str(refused.value) == (
-        "--windows 2026-01-01..2027-01-01: 2026-Q4 has not ended yet, it ends on 2027-01-01, and today is 2026-11-22. "
-        "The newest window that has ended is 2026-Q3; type --windows 2026-01-01..2026-10-01"
+        "--window 2026-01-01..2027-01-01: 2026-Q4 has not ended yet, it ends on 2027-01-01, and today is 2026-11-22. "
+        "The newest window that has ended is 2026-Q3; type --window 2026-01-01..2026-10-01"
     )
     with pytest.raises(SettingsError, match=r"2030 has not ended yet.* is 2025; type 2025-01-01\.\.2026-01-01$"):
         refuse_unended("2030", of_2030, today, "{first}..{end}")

@@ -110,7 +110,7 @@ def test_a_rebuild_from_a_second_dump_tells_what_it_has_changed(demo_home, tmp_p
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     newer = [str(one) for one in write_dump(world, world.dump_days[1], home / "dumps") if one.suffix != ".json"]
     hidden = world.story("suppressed")
-    window = ["--windows", "2022-01-01..2022-04-01"]
+    window = ["--window", "2022-01-01..2022-04-01"]
     said = run_tempkb(home, "build", *window, "--rebuild", "--dump", *newer).stdout
     assert "window 2022-01-01 was rebuilt; pages by what changed: 1 deleted, 1 item_changed, 1 suppressed" in said
     changes = {row["page_id"]: row for row in tempkb.read("rebuild_changes").to_pylist()}

@@ -165,7 +165,7 @@ def test_a_name_is_bound_to_its_files_and_the_same_again_does_nothing(home_folde
     row = published(home_folder)["tiny"]
     assert row["checkpoint"] == str(moved)
     assert (row["knows_certainly_until"], row["knows_possibly_until"]) == ("2020-04-01", "2020-04-01")
-    told = "tiny knows until 2020-07-01 from now on; 2020-04-01, as was said before, is replaced"
+    told = "tiny has the stated cutoff 2020-07-01 from now on; 2020-04-01, as was said before, is replaced"
     for typed, is_told in ((("--knows-until", "2020-07-01"), True), ((), False)):
         said = model(home_folder, "add", "tiny", str(moved), *typed)
         assert (told in said.stdout + said.stderr) == is_told

@@ -114,7 +114,7 @@ def test_a_dump_that_arrives_is_registered_once_and_its_windows_follow(arrived, 
     register(home)
     second = tick(automation, instance, open_store())
     assert asked(second) == [("build_windows", "2021-01-01..2023-10-01"), ("read_wikidata", WIKIDATA)]
-    run_tempkb(home, "build", "--windows", "2021-01-01..2022-01-01")
+    run_tempkb(home, "build", "--window", "2021-01-01..2022-01-01")
     third = tick(automation, instance, open_store())
     assert asked(third)[0] == ("build_windows", "2022-01-01..2023-10-01")
 

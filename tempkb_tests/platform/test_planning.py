@@ -121,7 +121,7 @@ def test_an_incomplete_dump_of_which_a_window_was_built_by_hand_is_still_named(
     put(server, "20260701", pagetable="in-progress")
     if is_here:
         server.write_to(home_folder / "dumps")
-    # As after `build --windows 2026-01-01..2026-04-01 --dump FILE`: the dump's files are written down, Q1 is built.
+    # As after `build --window 2026-01-01..2026-04-01 --dump FILE`: the dump's files are written down, Q1 is built.
     monkeypatch.setattr("tempkb.platform.planning.due.newest_held", lambda *_: date(2026, 7, 1))
     _, second = windows_until(date(2026, 1, 1), date(2026, 7, 1), Granularity.QUARTER)
     monkeypatch.setattr("tempkb.platform.planning.due.missing_windows", lambda *_: [second])
@@ -310,7 +310,7 @@ def test_a_dump_is_read_again_only_if_that_is_asked_for(home_folder, tmp_path, m
     versions = {
         one.table: one.serial for name in ("mentions", "page_texts") for one in open_store().lake.versions(name)
     }
-    for more in ((), ("--all",), ("--windows", "2021-01-01..2021-07-01")):
+    for more in ((), ("--all",), ("--window", "2021-01-01..2021-07-01")):
         typed("20210701", *more)
         assert ran == []
     # A newer dump is written down, and changes nothing about windows that are built.
@@ -339,7 +339,7 @@ def test_a_dump_is_read_once_for_all_windows_that_lack_it_and_then_what_follows_
     monkeypatch.setattr(building, "run_of", noting)
     file = tmp_path / "testwiki-20211001-pages-meta-history.xml"
     file.write_bytes(export(page(1, revision(11, "2021-02-03T00:00:00Z", "A mill."))))
-    for more in (("--windows", "2021-04-01..2021-07-01"), ("--all",)):
+    for more in (("--window", "2021-04-01..2021-07-01"), ("--all",)):
         done = CliRunner().invoke(main, ["build", "--dump", str(file), *more])
         assert not done.exit_code, done.output
     middle, others = ["2021-04-01"], ["2021-01-01", "2021-07-01"]

@@ -182,7 +182,7 @@ def test_creaks_pages_in_real_articles(tmp_path, monkeypatch):
     run_tempkb(
         tmp_path / "home",
         "build",
-        "--windows",
+        "--window",
         "2014-11-01..2014-12-01",
         "--dump",
         *[as_history(DUMPS / name, tmp_path) for name in ARTICLES],

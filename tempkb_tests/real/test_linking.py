@@ -48,7 +48,7 @@ def home(tmp_path_factory):
     home = tmp_path_factory.mktemp("real")
     files = [as_history(DUMPS / name, tmp_path_factory.mktemp("files")) for name in FILES]
     for windows in ("2014-11-01..2014-12-01", "2016-04-01..2016-05-01"):
-        run_tempkb(home, "build", "--windows", windows, "--dump", *files, **SETTINGS)
+        run_tempkb(home, "build", "--window", windows, "--dump", *files, **SETTINGS)
     changes = [part for change in DESIGN for part in ("--set", change)]
     run_tempkb(home, "release", "tempel", ",".join(CUTS), "--preset", "small", "--name", "real", *changes, **SETTINGS)
     linkers = ["prior", "bm25"]

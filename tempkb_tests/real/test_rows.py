@@ -98,7 +98,7 @@ def test_english_articles_of_two_years_with_items_named_later(tmp_path, monkeypa
     home = tmp_path / "home"
     files = [as_history(DUMPS / name, tmp_path) for name in ENGLISH]
     for window in ("2014-11-01..2014-12-01", "2016-04-01..2016-05-01"):
-        run_tempkb(home, "build", "--windows", window, "--dump", *files, **settings)
+        run_tempkb(home, "build", "--window", window, "--dump", *files, **settings)
     # Nobody names the history again: the windows that are built get their items from the site links.
     run_tempkb(home, "build", "--dump", str(DUMPS / ITEMS), "--day", "2014-12-31", **settings)
     release(home, "2000-01-01..2014-12-01", "--cut", "2014-12-01", settings)

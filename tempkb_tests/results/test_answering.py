@@ -56,4 +56,4 @@ def test_the_range_over_relations_is_that_without_each_of_them():
 
 def test_changes_without_a_score_of_what_the_subject_adds_count_for_no_level():
     found = answering_of(answers([np.nan] * 12))
-    assert (found.level, found.two_ways, found.known_until, found.until_in_words) == (None, None, None, "cannot tell")
+    assert (found.level, found.two_ways, found.known_until, found.until_in_words) == (None, None, None, "inconclusive")

@@ -15,14 +15,14 @@ from tempkb.core.prompts import QUESTION_ID
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.tables import MODELS
 from tempkb.platform.api import open_store
-from tempkb.results.judged_tables import JUDGED_CHANGES
+from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.reading import read_levels_by_window
 from tempkb.store.drafts import Provenance
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.conftest import DAYS, SCORERS, add_model, add_scores
 from tempkb_tests.results.making import make
 
-WINDOW = ("--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01")
+WINDOW = ("--full", "--window", "2022-01-01..2023-07-01", "--baseline", "2021-01-01..2022-01-01")
 
 
 def knows(home, *arguments, check=True):
@@ -80,7 +80,7 @@ def preferences(home, model):
 @pytest.mark.slow
 def test_levels_are_those_of_a_plain_count_and_items_that_may_have_leaked_are_left_out(home, tmp_path):
     file = tmp_path / "k.csv"
-    said = knows(home, *WINDOW, "--answers", "--csv", str(file)).stdout
+    said = knows(home, *WINDOW, "--csv", str(file)).stdout
     rows = {(row["aggregate"], row["model"]): row for row in csv.DictReader(file.open())}
     for name, day in DAYS.items():
         found = preferences(home, name)
@@ -94,12 +94,44 @@ def test_levels_are_those_of_a_plain_count_and_items_that_may_have_leaked_are_le
         earlier = [one for one in found if one[0] < date(2022, 1, 1)]
         assert float(row["earlier_value"]) == pytest.approx(sum(one[3] for one in earlier) / len(earlier))
     # The early model does not know what happened after its day; the late one does.
-    assert rows["prefers_new", "early"]["verdict"] == "less"
-    assert rows["prefers_new", "late"]["verdict"] == "cannot tell"
+    assert rows["prefers_new", "early"]["verdict"] == "lower"
+    assert rows["prefers_new", "late"]["verdict"] == "inconclusive"
     assert (rows["prefers_new", "early"]["rank_from"], rows["prefers_new", "late"]["rank_to"]) == ("2", "1")
-    assert "Left out because the model may have read of them too early" in said
+    assert "Left out because they may be in the training texts" in said
     assert f"early {rows['prefers_new', 'early']['n_unclean']} of " in said
-    assert "by its answers" in said
+    assert "estimated cutoff [95 %]" in said
+
+
+@pytest.mark.slow
+def test_a_line_for_each_model_says_what_it_knows_of_the_newest_window_that_can_be_judged(home):
+    said = knows(home).stdout
+    lines = {line.split(" ")[0]: line for line in said.splitlines() if "; knowledge of " in line}
+    assert set(lines) == set(DAYS)
+    assert "┏" not in said
+    form = (
+        r"stated cutoff (\S+), estimated .*; knowledge of (\S+)\.\.\S+ \(demo-quarters\): (\w+), preference rate (\d+) % "
+        r"\[(\d+), (\d+)\], in the baseline window (\d+) % \["
+    )
+    for name, day in DAYS.items():
+        stated, first, verdict, rate, low, high, baseline = re.search(form, lines[name]).groups()
+        assert stated == str(day)
+        clean = defaultdict(list)
+        for window, subject, start, is_preferred in preferences(home, name):
+            # A quarter before the day, or a fact that began 90 days after it.
+            if window < day or (start is not None and (start - day).days >= 90):
+                clean[window].append((subject, is_preferred))
+        judged = [one for one, own in clean.items() if len({subject for subject, _ in own}) >= 10]
+        assert first == str(max(judged))
+        own = [is_preferred for _, is_preferred in clean[max(judged)]]
+        assert (int(rate), int(low) < int(rate) <= int(high)) == (round(100 * sum(own) / len(own)), True)
+        assert verdict == {"early": "lower", "late": "inconclusive"}[name]
+        if verdict == "lower":
+            assert int(rate) < int(baseline)
+    # A window that is asked for is that of the line, too.
+    asked = knows(home, "--window", "2022-07-01..2022-10-01", "--model", "early").stdout
+    assert "knowledge of 2022-07-01..2022-10-01 (demo-quarters): " in asked
+    nothing = knows(home, "--window", "2023-07-01..2023-10-01", "--model", "late").stdout
+    assert "; no window can be judged: no item of the window is left\n" in nothing
 
 
 def test_all_items_count_if_a_person_asks_for_them(home, tmp_path):
@@ -114,27 +146,27 @@ def test_all_items_count_if_a_person_asks_for_them(home, tmp_path):
 @pytest.mark.slow
 def test_the_last_window_is_provisional_and_is_compared_with_the_first_that_can_be(home, tmp_path):
     file = tmp_path / "k.csv"
-    said = knows(home, "--models", "early", "--csv", str(file)).stdout
+    said = knows(home, "--full", "--model", "early", "--csv", str(file)).stdout
     # The release begins in 2021; in its first quarter one player has changed.
     subjects = defaultdict(set)
     for window, subject, _, _ in preferences(home, "early"):
         subjects[window].add(subject)
     assert (len(subjects[date(2021, 1, 1)]), len(subjects[date(2021, 4, 1)]) >= 10) == (1, True)
-    title = "from 2023-07-01 to 2023-10-01 (demo-quarters), earlier: 2021-04-01 to 2021-07-01 (the first that can be "
+    title = "from 2023-07-01 to 2023-10-01 (demo-quarters); baseline window: 2021-04-01 to 2021-07-01 (the first that can be "
     assert f"{title}compared)" in said
     assert (
-        "Of the same days 3 years earlier no model can be asked about 10 subjects. The earlier period is the first of the "
+        "Of the same days 3 years earlier no model can be asked about 10 subjects. The baseline window is the first of the "
         "same length of which one can: 2021-04-01..2021-07-01."
     ) in said
     (row,) = [row for row in csv.DictReader(file.open()) if row["aggregate"] == "prefers_new"]
     earlier = [one[3] for one in preferences(home, "early") if one[0] == date(2021, 4, 1)]
     assert float(row["earlier_value"]) == pytest.approx(sum(earlier) / len(earlier))
     assert (row["earlier_from"], row["earlier_to"], row["is_earlier_fallback"]) == ("2021-04-01", "2021-07-01", "True")
-    assert row["verdict"] == "less"
+    assert row["verdict"] == "lower"
     # Of entities, of which the demo has too few, nothing is compared.
-    assert "(demo-cloze), earlier: 2020-10-01 to 2021-01-01\n" in said
+    assert "(demo-cloze); baseline window: 2020-10-01 to 2021-01-01: none of 1 has a comparison: the items are" in said
     assert "The window is provisional: its changes are seen in the queries of the window after it" in said
-    assert "how long facts take to come is not known (compute it: " in said
+    assert "the reporting lag is not known (compute it: " in said
     assert "late" not in said.replace("later", "")
 
 
@@ -145,12 +177,12 @@ def test_what_lies_in_the_window_only_in_part_is_counted_and_said(home):
             "SELECT count(*) FROM dynamic_templama_changes WHERE role = 'leaving' AND release = 'demo-quarters' "
             "AND paired_window_start IN (DATE '2022-01-01', DATE '2022-10-01')"
         ).fetchone()
-    said = knows(home, "--window", "2022-02-10..2022-10-15").stdout
+    said = knows(home, "--full", "--window", "2022-02-10..2022-10-15").stdout
     assert f"{partly} further items may lie outside the window in part, and do not count: of a change" in said
     # No quarter is in the window: nothing can be said, and that is said.
-    short = knows(home, "--window", "2022-02-10..2022-03-10").stdout
+    short = knows(home, "--full", "--window", "2022-02-10..2022-03-10").stdout
     assert "demo-quarters: no item lies wholly in the window from 2022-02-10 to 2022-03-10 (" in short
-    assert "(demo-quarters), earlier" not in short
+    assert "(demo-quarters); baseline" not in short
 
 
 @pytest.mark.slow
@@ -163,7 +195,7 @@ def test_a_model_without_a_knowledge_date_is_named_and_keeps_all_items(scored_ho
     add_scores(store, "undated", DAYS["early"])
     said = knows(home, *WINDOW, "--csv", str(file)).stdout
     assert (
-        "Nothing was left out, and earlier items count in any case, since it is not known until when the model knows: "
+        "Nothing was left out, and items of the baseline window count in any case, since no training cutoff is stated: "
         "undated."
     ) in said
     rows = {row["model"]: row for row in csv.DictReader(file.open()) if row["aggregate"] == "prefers_new"}
@@ -180,7 +212,7 @@ def test_a_model_that_cannot_be_used_is_passed_over_by_name(scored_home, tmp_pat
     rows = pa.Table.from_pylist([{**row, "reason": "It has no config.json."}], MODELS.schema)
     open_store().write(MODELS, "early", [rows], Provenance())
     said = "model 'early': its checkpoint could not be used: It has no config.json; once it can, add it again: "
-    for arguments in (("knows", *WINDOW, "--answers"), ("results",)):
+    for arguments in (("knows", *WINDOW), ("results",)):
         done = run_tempkb(home, *arguments)
         assert said in done.stderr
         assert not re.search(r"\bearly\b", done.stdout)
@@ -190,8 +222,8 @@ def test_a_model_that_cannot_be_used_is_passed_over_by_name(scored_home, tmp_pat
 
 @pytest.mark.slow
 def test_a_level_on_both_sides_of_a_knowledge_date_is_called_that(home):
-    # The early model knows until 2022-01-01: half of this window, and nothing of the next.
-    said = knows(home, "--window", "2021-07-01..2022-07-01", "--earlier", "2021-01-01..2021-07-01").stdout
+    # The early model's cutoff is 2022-01-01: half of this window, and nothing of the next.
+    said = knows(home, "--full", "--window", "2021-07-01..2022-07-01", "--baseline", "2021-01-01..2021-07-01").stdout
     before = [one for one in preferences(home, "early") if date(2021, 7, 1) <= one[0] < date(2022, 1, 1)]
     assert f"of items both before and after that day; items before it: early {len(before)} of " in said
     assert "both before and after" not in knows(home, *WINDOW).stdout
@@ -203,7 +235,7 @@ def test_tables_for_papers_and_pictures_are_written_whole(home, tmp_path):
     knows(home, *WINDOW, "--latex", str(latex), "--picture", str(picture))
     text = latex.read_text()
     assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 2
-    assert r"\caption{prefers the new object, \% of the changes from 2022-01-01" in text
+    assert r"\caption{preference rate, \% of the changes from 2022-01-01" in text
     assert picture.read_bytes().startswith(b"\x89PNG")
     refused = knows(home, "--picture", str(tmp_path / "missing" / "k.png"), check=False)
     assert refused.returncode == 2
@@ -224,18 +256,18 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
     [
         (("--window", "yesterday"), "windows 'yesterday': expected A..B with two days"),
         (
-            ("--earlier", "soon"),
-            "knows: earlier: found 'soon'; expected a number of years from 1 to 99, or two days A..B",
+            ("--baseline", "soon"),
+            "knows: baseline: found 'soon'; expected a number of years from 1 to 99, or two days A..B",
         ),
         (
-            ("--window", "2022-01-01..2023-01-01", "--earlier", "2021-06-01..2022-06-01"),
-            "--earlier: the period 2021-06-01..2022-06-01 does not end before the window 2022-01-01..2023-01-01 begins",
+            ("--window", "2022-01-01..2023-01-01", "--baseline", "2021-06-01..2022-06-01"),
+            "--baseline: the window 2021-06-01..2022-06-01 does not end before the window 2022-01-01..2023-01-01 begins",
         ),
         (
             ("--window", "2015-01-01..2023-01-01"),
-            "--earlier: the period 2012-01-01..2020-01-01 does not end before the window 2015-01-01..2023-01-01 begins",
+            "--baseline: the window 2012-01-01..2020-01-01 does not end before the window 2015-01-01..2023-01-01 begins",
         ),
-        (("--models", "nobody"), "--models nobody: no such model; there: early, late"),
+        (("--model", "nobody"), "--model nobody: no such model; there: early, late"),
         (
             ("--release", "nothing"),
             "--release nothing: no such release of ecbd or dynamic-templama; there: demo-cloze, demo-quarters",
@@ -251,8 +283,8 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
             "lies wholly in the window from 2030-01-01 to 2031-01-01; name another period: --window A..B",
         ),
         (
-            ("--window", "0050-01-01..0051-01-01", "--earlier", "99"),
-            "--earlier 99: there is no day 99 years before 0050-01-01; name fewer years",
+            ("--window", "0050-01-01..0051-01-01", "--baseline", "99"),
+            "--baseline 99: there is no day 99 years before 0050-01-01; name fewer years",
         ),
         (
             ("--fact", "Ostvik", "P6", "--release", "demo-cloze"),
@@ -274,7 +306,7 @@ def test_what_cannot_be_answered_is_one_line_that_says_what_to_do(home, argument
         (("--all-items", "--buffer", "90"), "--all-items leaves nothing out, so that --buffer has no meaning"),
         (
             ("--fact", "Ostvik", "P6", "--release", "demo-quarters", "--answers", "--csv", "k.csv"),
-            "--fact takes --release and --picture only; leave out --answers and --csv",
+            "--fact takes --release and --picture only; leave out --full and --csv",
         ),
         (
             ("--csv", ""),
@@ -296,20 +328,20 @@ def test_a_narrow_terminal_has_fewer_columns_and_no_cut_lines(home):
         run_tempkb(home, "knows", *WINDOW, "--release", "demo-quarters", COLUMNS=str(width)).stdout.splitlines()
         for width in (200, 80)
     )
+    wide, narrow = (
+        lines[next(at for at, line in enumerate(lines) if "; baseline" in line) :] for lines in (wide, narrow)
+    )
     assert wide[0] == narrow[0]
-    assert wide[0].endswith("earlier: 2021-01-01 to 2022-01-01")
+    assert wide[0].endswith("baseline window: 2021-01-01 to 2022-01-01")
     assert [cell.strip() for cell in narrow[2].strip("┃").split("┃")] == [
         "model",
-        "items",
-        "level",
+        "subjects",
+        "preference rate",
         "difference",
         "rank",
-        "verdict",
+        "knowledge",
     ]
-    assert (
-        "This terminal is too narrow for knows until, clusters, earlier, detectable; --csv writes all columns."
-        in narrow
-    )
+    assert "This terminal is too narrow for stated cutoff, items, MDE, baseline; --csv writes all columns." in narrow
     assert not any("too narrow" in line for line in wide)
 
 
@@ -387,6 +419,23 @@ def test_whom_they_name_counts_the_changes_of_the_table_above(scored_home, tmp_p
     table = pa.Table.from_pylist(rows, GENERATIONS.schema)
     store.write(GENERATIONS, "early--seq2seq.greedy-1.f32", [table], Provenance())
     make(store, JUDGED_CHANGES)
+    make(store, JUDGED_ANSWERS)
+    file = tmp_path / "a.csv"
+    told = run_tempkb(home, "answers", "early", "--csv", str(file), COLUMNS="300").stdout
+    assert "changes: what early answered, release demo-quarters, decoder seq2seq.greedy-1.f32" in told
+    rows = list(csv.DictReader(file.open()))
+    prompts = store.read("dynamic_templama_prompts").to_pylist()
+    asked = {(one["item_id"], one["left_context"] + "___" + one["right_context"]) for one in prompts}
+    assert rows
+    assert all((row["item_id"], row["question"]) in asked and row["said"] == "nobody" for row in rows)
+    right = defaultdict(set)
+    for one in store.read("dynamic_templama_queries").to_pylist():
+        right[one["query_id"]] |= {answer["label"] for answer in one["answers"]}
+    items, changes = ([row for row in rows if row["kind"] == kind] for kind in ("items", "changes"))
+    assert all(right[row["item_id"]] <= set(row["accepted"].split("; ")) for row in items)
+    assert all(row["new"] in right[row["item_id"]] for row in changes)
+    shown = [[cell.strip() for cell in line.split("│")[1:-1]] for line in told.splitlines() if "nobody" in line]
+    assert {(row[1], row[2]) for row in shown} <= {(row["question"], row["new"] or row["accepted"]) for row in rows}
     counts = []
     for more in ((), ("--all-items",)):
         lines = run_tempkb(home, "knows", *WINDOW, *more, COLUMNS="200").stdout.splitlines()

@@ -98,7 +98,7 @@ def test_what_cannot_be_said_is_said(tmp_path, monkeypatch, days, reason):
     rows = read(store)
     assert {(row["days"], row["least_at_90"], row["reason"]) for row in rows.values()} == {(None, None, reason)}
     said = CliRunner().invoke(main, ["late"])
-    assert f"How long facts take to come is not known: {reason}." in said.output
+    assert f"The reporting lag is not known: {reason}." in said.output
 
 
 def test_the_command_prints_a_table_and_writes_all_rows(store, tmp_path):

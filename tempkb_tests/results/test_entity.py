@@ -50,7 +50,7 @@ def test_born(world):
     world.add("entity_origins", dump_id="w1", dump_date=date(2021, 8, 1), **of_item, **days)
     later = {"origin_from": date(2021, 3, 5), "origin_to": date(2021, 3, 6)}
     world.add("entity_origins", dump_id="w2", dump_date=date(2021, 9, 1), **of_item, **later)
-    assert world.told("born") == [
+    assert world.told("origin") == [
         {
             "name": "Ann",
             "item": "Q1",
@@ -64,11 +64,11 @@ def test_born(world):
         }
     ]
     # Of a page without an item, as in a home without Wikidata, what the snapshot tells is left.
-    (row,) = world.told("born", Entity(None, 8, "2021-04-01"))
+    (row,) = world.told("origin", Entity(None, 8, "2021-04-01"))
     assert (row["name"], row["item"], row["origin"], row["page"]) == ("Bob", None, None, "page 8 revision 80, d")
     # Of an item without a page what Wikidata tells is left.
     world.add("wikidata_entities", entity_id="Q3", label="Cid", dump_date=date(2021, 8, 1))
-    (row,) = world.told("born", Entity("Q3", None, "2021-04-01"))
+    (row,) = world.told("origin", Entity("Q3", None, "2021-04-01"))
     assert (row["name"], row["item"], row["page"], row["mentions"]) == ("Cid", "Q3", None, None)
 
 
@@ -215,7 +215,7 @@ def test_the_command_shows_all_kinds_and_writes_every_row(scored_home, tmp_path)
     rows = list(csv.DictReader(file.open()))
     store = [row for row in rows if row["kind"] == "facts"]
     assert {row["model"] for row in store} == {"early", "late"}
-    assert {row["kind"] for row in rows} == {"born", "facts", "changes that models were asked about"}
+    assert {row["kind"] for row in rows} == {"origin", "facts", "changes that models were asked about"}
     n_facts = len({(row["relation"], row["subject_id"], row["object_id"], row["valid_from"]) for row in store})
     assert f"facts ({n_facts}; here the first 10, --csv writes all)" in said
     assert all("Q50009" in (row["subject_id"], row["object_id"]) for row in store)

@@ -70,8 +70,8 @@ def test_scores_that_belong_to_no_day_are_printed_but_not_drawn(shown, tmp_path)
     said, refused = shown([undated], picture)
     assert "-2.0" in said
     assert refused == (
-        f"--picture {picture}: no model with scores of this fact has a knowledge date, and none has scores of its dated "
-        "queries, so there is no day at which to draw them; name the date: tempkb model add MODEL CHECKPOINT "
+        f"--picture {picture}: no model with scores of this fact has a stated training cutoff, and none has "
+        "scores of its dated queries, so there is no day at which to draw them; name it: tempkb model add MODEL CHECKPOINT "
         "--knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
     )
     assert not picture.exists()

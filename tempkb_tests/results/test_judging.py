@@ -11,9 +11,9 @@ from tempkb.benchmarks.dynamic_templama.views import CHANGES_AND_NAMES
 from tempkb.core.prompts import Question
 from tempkb.core.statistics.estimates import clustered_mean, proportion
 from tempkb.models.generations.tables import GENERATIONS
-from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
+from tempkb.results.judged_tables import ASKED, JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.judging import _answers
-from tempkb.results.steps import _ASKED, are_due
+from tempkb.results.steps import are_due
 from tempkb.results.tables import ALL
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
@@ -126,7 +126,7 @@ def test_each_right_object_is_judged_by_itself_too():
     asked = Question("Ann plays for ", ".").question_id
     world.add("generations", question_id=asked, rank=1, model="m", decoder=DECODER, status="answered", text="Reeds FC")
     with in_memory() as connection:
-        for table in (GENERATIONS.name, "prompt_scores", *_ASKED):
+        for table in (GENERATIONS.name, "prompt_scores", *ASKED):
             world.show(connection, table)
         (row,) = (row for row in _answers(connection) if row["wording"] == "once")
     assert row["accepted"] == ["Reed", "The Reeds", "Salt"]

@@ -70,7 +70,7 @@ def test_a_difference_and_what_could_be_detected_are_those_of_the_formulas():
     half = t.ppf(0.975, 39) * error
     assert (row["difference_low"], row["difference_high"]) == pytest.approx((-0.5 - half, -0.5 + half))
     assert row["detectable"] == pytest.approx((t.ppf(0.975, 39) + t.ppf(0.8, 39)) * error)
-    assert (row["verdict"], row["note"], row["rank_from"]) == ("less", None, None)
+    assert (row["verdict"], row["note"], row["rank_from"]) == ("lower", None, None)
 
 
 def test_intervals_end_where_no_more_is_possible():
@@ -96,13 +96,13 @@ def test_below_what_is_detectable_nothing_is_claimed_even_if_the_interval_is_bey
         row = found.row()
         verdicts[n_true] = row["verdict"], not row["difference_low"] <= 0 <= row["difference_high"]
     assert verdicts == {
-        10: ("cannot tell", True),
-        15: ("cannot tell", False),
-        18: ("cannot tell", False),
-        20: ("cannot tell", False),
-        22: ("cannot tell", False),
-        27: ("cannot tell", False),
-        35: ("more", True),
+        10: ("inconclusive", True),
+        15: ("inconclusive", False),
+        18: ("inconclusive", False),
+        20: ("inconclusive", False),
+        22: ("inconclusive", False),
+        27: ("inconclusive", False),
+        35: ("higher", True),
     }
 
 
@@ -119,7 +119,7 @@ def test_a_perplexity_is_a_mean_over_entities_and_a_higher_one_is_less():
     assert row["difference"] == pytest.approx(math.exp(level - before))
     assert row["difference_low"] < row["difference"] < row["difference_high"]
     assert row["detectable"] > 1
-    assert row["verdict"] == "less"
+    assert row["verdict"] == "lower"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_perplexity_that_no_number_holds_is_infinite_and_leaves_the_other_mode
     odd, usual = lost([800.0, 3000.0])
     row = odd.row()
     assert [row[name] for name in ("value", "low", "high", "difference", "detectable")] == [math.inf] * 5
-    assert (row["earlier_value"], row["verdict"]) == (pytest.approx(math.exp(1.25)), "less")
+    assert (row["earlier_value"], row["verdict"]) == (pytest.approx(math.exp(1.25)), "lower")
     # Twenty entities, half with 1 and half with 1.5 nats.
     half = t.ppf(0.975, 19) * math.sqrt(20 / 19 * 20 * 0.25**2) / 20
     assert (row["earlier_low"], row["earlier_high"]) == pytest.approx((math.exp(1.25 - half), math.exp(1.25 + half)))
@@ -183,31 +183,36 @@ def test_a_picture_of_levels_leaves_out_what_is_infinite():
         (shares(3, 9), shares(20, 40), {}, "the items are about 9 subjects; an interval needs at least 10"),
         (shares(0, 0), shares(20, 40), {"n_unclean": 7}, "no item of the window is left"),
         (shares(0, 0), shares(20, 40), {}, "no item of the window has a score"),
-        (shares(5, 20), shares(1, 4), {}, "the earlier items are about 4 subjects; an interval needs 10"),
-        (shares(5, 20), shares(0, 0), {}, "no item of the earlier period has a score"),
+        (
+            shares(5, 20),
+            shares(1, 4),
+            {},
+            "the items of the baseline window are about 4 subjects; an interval needs 10",
+        ),
+        (shares(5, 20), shares(0, 0), {}, "no item of the baseline window has a score"),
         (
             shares(5, 20),
             shares(0, 0),
             {"certainly": date(2020, 6, 1)},
-            "the model certainly knows only what happened before 2020-06-01, and the earlier period ends later",
+            "its stated training cutoff is 2020-06-01, and the baseline window ends later",
         ),
     ],
 )
 def test_where_nothing_can_be_compared_a_sentence_says_why(window, earlier, more, note):
     (found,) = ask(model("m", window, earlier, **more))
-    assert (found.verdict, found.note) == ("no comparison", note)
+    assert (found.verdict, found.note) == ("not compared", note)
     assert found.row()["detectable"] is None
 
 
 def test_a_release_that_begins_too_late_is_named_as_the_reason():
     (found,) = ask(model("m", shares(5, 20), shares(0, 0)), first_day=date(2021, 1, 1), n_earlier=0)
-    assert found.note == "the release begins on 2021-01-01, so that it has no item of the earlier period"
+    assert found.note == "the release begins on 2021-01-01, so that it has no item of the baseline window"
     assert found.row()["value"] == 0.25
 
 
 def test_periods_without_items_are_told_apart_from_items_without_scores():
     (found,) = ask(model("m", shares(5, 20), shares(0, 0)), n_earlier=0)
-    assert found.note == "the release has no item that lies wholly in the earlier period"
+    assert found.note == "the release has no item that lies wholly in the baseline window"
     (found,) = ask(model("m", shares(0, 0), shares(5, 20)), n_asked=0)
     assert found.note == "the release has no item that lies wholly in the window"
 
@@ -254,14 +259,14 @@ def test_a_model_that_knew_no_more_than_its_controls_has_no_rank_and_the_others_
     row = known["untrained"].row()
     assert (row["earlier_value"], row["earlier_control"]) == (0.5, 0.45)
     assert (row["earlier_low"], row["earlier_high"]) == pytest.approx((0.3698, 0.6302), abs=1e-4)
-    note = "the earlier level, 50 % [37, 63], is not clearly above that of the controls, 45 %"
+    note = "its baseline, 50 % [37, 63], is not clearly above that of the controls, 45 %"
     assert row["rank_note"] == note
     assert (row["rank_from"], row["rank_to"]) == (None, None)
     assert {one.row()["rank_note"] for name, one in known.items() if name != "untrained"} == {None}
-    assert [cells_of(one)[8] for one in known.values()] == ["1 of 2", "2 of 2", "none: as controls"]
+    assert [cells_of(one)[8] for one in known.values()] == ["1 of 2", "2 of 2", "not ranked"]
     assert cells_of(known["untrained"])[5] == "50 [37, 63]"
     assert "& 50 [37, 63] &" in known_latex(list(known.values()))
-    assert "& none: as controls &" in known_latex(list(known.values()))
+    assert "& not ranked &" in known_latex(list(known.values()))
     written = list(csv.DictReader(known_csv(list(known.values())).splitlines()))
     assert [(one["rank_from"], one["rank_note"]) for one in written] == [("1", ""), ("2", ""), ("", note)]
 
@@ -322,5 +327,5 @@ def test_only_models_with_one_scorer_are_ranked_and_of_perplexities_with_one_tok
 
 def test_where_all_subjects_agree_there_is_no_interval_and_a_sentence_says_so():
     (found,) = ask(model("m", shares(20, 20, 100), scored([1] * 20, range(50, 70))))
-    assert found.verdict == "no comparison"
+    assert found.verdict == "not compared"
     assert found.note.startswith("all 20 clusters agree exactly")

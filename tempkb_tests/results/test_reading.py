@@ -67,7 +67,7 @@ def test_levels_of_subjects_that_were_withheld_from_the_demos_models_are_apart(s
         "scored_changes",
     )
     told = run_tempkb(
-        home, "knows", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01", COLUMNS="160"
+        home, "knows", "--window", "2022-01-01..2023-07-01", "--baseline", "2021-01-01..2022-01-01", COLUMNS="160"
     ).stdout.splitlines()
     head = next(at for at, line in enumerate(told) if "withheld: earlier" in line)
     (cells,) = [line.strip("│").split("│") for line in told[head + 2 : head + 4] if line.startswith("│")]

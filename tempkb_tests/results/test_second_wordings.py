@@ -150,9 +150,9 @@ def test_windows_and_entities_count_once(read):
 
 def test_the_command_counts_changes_once(home, tmp_path):
     file = tmp_path / "k.csv"
-    periods = ("--window", "2019-07-01..2019-10-01", "--earlier", "2019-04-01..2019-07-01")
-    said = run_tempkb(home, "knows", *periods, "--answers", "--csv", str(file)).stdout
+    periods = ("--window", "2019-07-01..2019-10-01", "--baseline", "2019-04-01..2019-07-01")
+    said = run_tempkb(home, "knows", *periods, "--full", "--csv", str(file)).stdout
     (row,) = csv.DictReader(file.open())
     assert [row[name] for name in ("n_asked", "n_unscored", "n_items", "earlier_n_items")] == ["1", "0", "1", "1"]
-    answers = said.split("all windows: how often the new object is preferred")[1]
+    answers = said.split("\npreference rate over all windows\n")[1]
     assert [line.split("│")[3].strip() for line in answers.splitlines() if "│ m " in line][0] == "2"

@@ -9,6 +9,8 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
+from tempkb.commands.runs.jobs import Summary
+from tempkb.commands.runs.results import bring_results
 from tempkb.commands.screens.status import print_status
 from tempkb.commands.screens.verify import print_verification
 from tempkb.models.generations.tables import GENERATIONS
@@ -216,6 +218,26 @@ def test_nothing_is_compared_while_scores_are_lost(asked):
     assert stale(asked) == ["knows"]
     make(asked, KNOWS)
     assert not stale(asked)
+
+
+def test_results_follow_what_was_scored_and_what_cannot_be_computed_is_a_note(asked):
+    score(asked, "late", SCORERS[0], -2.0)
+    add_linker(asked, "l", DAY)
+    linking = ["linking_effects", "linking_sums"]
+    assert stale(asked) == ["knowledge", "knows", *linking]
+    summary = Summary(notes=["scored"])
+    assert bring_results(summary, PROMPT_SCORES) is summary
+    assert (stale(asked), summary.notes, summary.failures, summary.has_run) == (linking, ["scored"], [], False)
+    answer(asked, "late", OTHERS)
+    bring_results(summary, GENERATIONS)
+    assert (stale(asked), summary.notes) == (linking, ["scored"])
+    lost = partition_of("late", SCORERS[0])
+    lose(asked, PROMPT_SCORES.name, lost)
+    lose(asked, KNOWS.name, ALL)
+    bring_results(summary, PROMPT_SCORES)
+    (note,) = summary.notes[1:]
+    assert f"prompt_scores of {lost} is not built, was lost to damage" in note
+    assert summary.failures == []
 
 
 def test_what_is_printed_can_be_typed_in_its_order(asked, capsys):

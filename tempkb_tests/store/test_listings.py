@@ -17,6 +17,7 @@ from tempkb.store.listings import (
     as_latex,
     csv_of,
     estimate,
+    in_order,
     named,
 )
 
@@ -66,6 +67,20 @@ def test_without_titles_all_values_of_a_column_become_columns():
     rows = [{"linker": "b", "value": 1}, {"linker": None, "value": 2}, {"linker": "a", "value": 3}]
     found = Listing({"is": lambda _: "all", "linkers": Across("linker", "value", {})}).sheet(rows)
     assert found == Sheet(["is", "a", "b"], [["all", 3, 1]])
+
+
+def test_rows_in_which_nothing_can_be_compared_are_a_sentence():
+    few = "too few items"
+    listing = Listing(in_order("model", "rate"), "rates", lacking=lambda row: (row[0], row[2]) if row[2] else None)
+    rows = [("a", 1, ""), ("b", 2, few), ("c", 3, few), ("d", 4, "no baseline")]
+    assert listing.compared(rows[:1]) == (rows[:1], "")
+    assert listing.compared(rows) == (rows[:1], "3 of 4 have no comparison: b, c: too few items; d: no baseline.")
+    assert listing.compared(rows[:2]) == (rows[:1], "1 of 2 has no comparison: b: too few items.")
+    assert listing.compared(rows[1:3]) == ([], "rates: none of 2 has a comparison: too few items.")
+    assert listing.compared(rows[1:]) == (
+        [],
+        "rates: none of 3 has a comparison: b, c: too few items; d: no baseline.",
+    )
 
 
 def test_what_is_the_same_in_all_rows_is_in_the_title():

@@ -91,7 +91,7 @@ def _older(*tables: str) -> Prepared:
 
 
 _QUARTER_LOST = flipped(rows_of("page_wikitexts", _QUARTER)), find_damage
-_ONE_WINDOW = "build", "--windows", f"{_WINDOW}..2022-07-01"
+_ONE_WINDOW = "build", "--window", f"{_WINDOW}..2022-07-01"
 _MODEL = "demo-causal-2022-01-01"
 
 PREPARED = (

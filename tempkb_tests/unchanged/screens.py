@@ -22,7 +22,7 @@ SCREENS = (
     ("linker", "show", "demo-2022-01-01-demo"),
     ("knows",),
     ("knows", "--answers", "--all-items"),
-    ("knows", "--window", "2022-01-01..2023-01-01", "--earlier", "2021-01-01..2022-01-01"),
+    ("knows", "--window", "2022-01-01..2023-01-01", "--baseline", "2021-01-01..2022-01-01"),
     ("knows", "--fact", "Ostvik", "P6"),
     ("answers", "demo-causal-2022-01-01"),
     ("answers", "demo-seq2seq-2023-07-01", "--kind", "old", "--limit", "5"),

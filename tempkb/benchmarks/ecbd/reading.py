@@ -208,8 +208,8 @@ _SUMS_OF_VARIANTS = f"""
 
 _GROUPS = (
     f"By subset, split, kind of span ({ALL}, np, random, and common or proper noun phrases) and origin of the "
-    f"entities: {ALL}, a year, the paper's groups {' and '.join(_PERIOD_YEARS)}, or before, inside and after the end "
-    "of the model's knowledge (inside: neither for certain); popular entities count for all origins only. Entities are "
+    f"entities: {ALL}, a year, the paper's groups {' and '.join(_PERIOD_YEARS)}, or before, inside and after the "
+    "model's training cutoff (inside: neither for certain); popular entities count for all origins only. Entities are "
     "pooled, years are never averaged. Of a model, split and subset those items count that it was asked in the most of "
     f"{', '.join(PROMPTING.defaults)}, so that variants compare the same items. paradigm is the paper's name of how "
     f"the model is asked: {'; '.join(f'{name}, {meaning}' for name, meaning in PARADIGMS.items())}."
@@ -291,7 +291,7 @@ ECBD_CELLS = View(
            value, low, high, delta, delta_low, delta_high, n_items, n_clusters,
            CASE WHEN value IS NOT NULL THEN NULL
                 WHEN origin IN ({literals(_POSITIONS)}) AND knows_possibly_until IS NULL
-                THEN 'the end of the model''s knowledge is not known: tempkb model add NAME --knows-until DAY'
+                THEN 'no training cutoff is stated: tempkb model add NAME --knows-until DAY'
                 ELSE 'no item of this group was asked in this variant and in the others' END AS reason
     FROM (SELECT DISTINCT release, measure, paradigm, model, way FROM cells)
     JOIN groups USING (release) CROSS JOIN (SELECT unnest([{literals(PROMPTING.defaults)}]) AS variant)
@@ -368,8 +368,8 @@ _AGGREGATE = Aggregate(
     is_share=False,
     clusters=("entity", "entities"),
     split="test",
-    title="perplexity of entities born",
-    label="perplexity of spans about entities born in the window",
+    title="perplexity of spans about entities that originated",
+    label="perplexity of spans about entities that originated in the window",
     caption="Perplexity of sentences about new entities",
     coarse="of an entity the day of origin is known, or only the month, quarter or year",
     table=ECBD_RELEASES.name,

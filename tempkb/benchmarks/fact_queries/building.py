@@ -41,7 +41,7 @@ def build_spells(work: ReleaseWork) -> None:
     """
     release, design, connection = work.release, work.release.design, work.connection
     if all(work.stands(table, release.name) for table in (FACT_SUBJECTS, FACT_SPELLS, FACT_RELEASES)):
-        work.log(f"{release.name}: its subjects and spells are built already")
+        work.log(f"{release.name}: its subjects and validity intervals are built already")
         return
     for name, table in _SOURCES.items():
         work.read(table, design.dump_id, name, current=True)

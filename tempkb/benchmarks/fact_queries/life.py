@@ -28,7 +28,7 @@ from tempkb.wiki.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTI
 
 EVERY_STATEMENT_EXISTS = Promise(
     "every_statement_exists",
-    "Every statement of a spell is in the facts of the release's dump, with the spell's object.",
+    "Every statement of a validity interval is in the facts of the release's dump, with its object.",
     FACT_SPELLS,
     """
     SELECT release, fact_id

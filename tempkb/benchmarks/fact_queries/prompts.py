@@ -213,8 +213,8 @@ VARIANTS: Mapping[str, str] = {
     OBJECT_LAST: "for a query that begins with its answer, another wording that ends with it",
     NO_SUBJECT_OBJECT_LAST: "that wording with a noun in place of its subject",
     DATED: "the query after its date",
-    DATES: "the query of a spell after a date on which the object holds (role current), and after dates on which it "
-    "does not (wrong_date)",
+    DATES: "the query after a date on which the object holds (role current), and after dates on which it does not "
+    "(wrong_date)",
 }
 """The meaning of each variant; `dated` and `dates`, which are not scored by default, come last."""
 _N_DEFAULT = 4

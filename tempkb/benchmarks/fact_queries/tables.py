@@ -61,11 +61,11 @@ FACT_SUBJECTS = table_of_releases(
 
 FACT_SPELLS = table_of_releases(
     name="fact_spells",
-    meaning="The spells in which a subject had an object: overlapping and adjacent facts are joined, gaps are kept.",
+    meaning="When a subject had an object, by validity interval: overlapping and adjacent facts are joined, gaps stay.",
     columns=columns_of_facts("""
         wiki, dump_id, release, subject_id, relation, object_id
-        spell_no SMALLINT: number of the spell among the object's spells, from 1
-        answer_order INTEGER: position among the spells of subject and relation, which orders the answers
+        spell_no SMALLINT: number of the validity interval among those of the object, from 1
+        answer_order INTEGER: position among all of subject and relation, which orders the answers
         object_label VARCHAR: name of the object
         object_aliases VARCHAR[]: other names of the object, if the design includes them
         valid_from, valid_to, start_precision, end_precision
@@ -78,7 +78,7 @@ FACT_SPELLS = table_of_releases(
     key=("subject_id", "relation", "object_id", "spell_no"),
     code_version="3",
     rules=rules("""
-        is_forward: a spell ends after it begins
+        is_forward: a validity interval ends after it begins
             valid_to <= valid_from AND end_kind <> 'released'
     """),
 )
@@ -91,8 +91,8 @@ QUERY_COLUMNS = columns_of_facts("""
     date VARCHAR: label of the window: 2019, 2019-Q1, 2019-01 or 2019-W01
     query
     answers DATED_ANSWER[]: all objects that hold in the window, in the order of their starts; answer_age_days: days
-        from the first possible day of the spell to the window's first day, 0 if it begins later, null if the start is
-        not known
+        from the first possible day of its validity to the window's first day, 0 if it begins later, null if the start
+        is not known
     split, granularity, is_provisional
 """)
 """Columns of `templama_queries` and `dynamic_templama_queries`."""

@@ -11,9 +11,9 @@ _SCORES = "fact_scores"
 
 DATE_PAIRS = View(
     name="date_pairs",
-    meaning="Spells of facts that a model and scorer have scored after a date on which the object holds, and after one "
-    "on which it does not: a row for each of up to five wrong dates, which lie outside every spell of the object, "
-    "widened by the precision of its days. is_won: the object is more likely after the right date. Which spells (at "
+    meaning="Facts that a model and scorer have scored after a date on which the object holds, and after one on which "
+    "it does not: a row for each of up to five wrong dates, which lie outside every validity interval of the object, "
+    "widened by the precision of its days. is_won: the object is more likely after the right date. Which facts (at "
     "most 2,000 of a release) and dates are asked about follows from hashes. Asked for by tempkb score --variant "
     "dates.",
     query=f"""
@@ -78,11 +78,11 @@ DATE_RESULTS = View(
     name="date_results",
     meaning="Do models know when facts held? By window of the right date (null: all windows) and split (all: all "
     "splits), with standard errors by subject. win_rate is the share of pairs of a right and a wrong date in which the "
-    "object is more likely after the right one; robustness is the share of spells whose right date wins all of its up "
+    "object is more likely after the right one; robustness is the share of facts whose right date wins all of its up "
     "to five pairs. A model may give some date more of every object, so win_rate is not one half of a model that knows "
     "no dates. It is for win_rate_balanced, in which both directions of two dates have the same weight; pairs of dates "
-    "that are asked in one direction only do not count. chance is the level of a model for which all orders of the "
-    "dates of a spell are equally likely: one half, and of robustness the mean over spells of 1 / (1 + wrong dates).",
+    "that are asked in one direction only do not count. chance is that of a model for which all orders of the dates of "
+    "a fact are equally likely: one half, and of robustness the mean over facts of 1 / (1 + wrong dates).",
     query=f"""
     SELECT *, CASE aggregate WHEN 'robustness' THEN max(value) FILTER (aggregate = '{_CHANCE}') OVER (
         PARTITION BY {_OF}, window_start) ELSE 0.5 END AS {_CHANCE}

@@ -85,7 +85,7 @@ class Design(designs.Design):
         200, "Number of words of the target's page in a mention's row; the export has the whole page."
     )
     rules: Literal["tempkb", "paper"] = option(
-        "tempkb", "`tempkb` for what the paper means, `paper` for what its code does (see the room's README)."
+        "tempkb", "`tempkb` for what the paper means, `paper` for what its code does (see the module's README)."
     )
 
     def __post_init__(self) -> None:

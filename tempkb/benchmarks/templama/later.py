@@ -181,7 +181,7 @@ FUTURE_ENTROPIES = View(
     f"answers of a set are renormalised over it; a query counts if {LEAST_OF_SET:.0%} of its set have a score. "
     "years_after is the number of years after that of the last window that the model certainly knows to its end (null: "
     "not known). Standard errors are by query. Asked for by tempkb score --variant future_dated or --variant "
-    "future_in_year; --windows A..B chooses the years.",
+    "future_in_year; --window A..B chooses the years.",
     query=estimates(_ENTROPIES, (*_LABELS, "change_class", "answer_set", "year", "years_after")),
     needs=(TEMPLAMA_PROMPTS.name, FACT_RELEASES.name, FUTURE_RELATION_QUERIES.name, LATER_PROMPTS.name, MODELS, SCORES),
 )

@@ -6,6 +6,7 @@ from tempkb.benchmarks.register import entry_of, read_entry, releases_of
 from tempkb.benchmarks.tempel import design
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.commands.runs.jobs import Summary, past_damage, run_each
+from tempkb.commands.runs.results import bring_results
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import Words
 from tempkb.models.linking.known import known_linker, known_linkers, require_linker
@@ -70,7 +71,7 @@ def add(name: str, words: Words) -> Summary:
 
 
 def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
-    """Link the mentions of releases with linkers, each in a run of its own.
+    """Link the mentions of releases with linkers, each in a run of its own; bring results up to date.
 
     Args:
         words: which mentions, among which candidates; see `tempkb.models.linking.requests`.
@@ -100,7 +101,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
         summary = run_each([ENTITY_VECTORS, LINKING_SCORES, NIL_THRESHOLDS], dict.fromkeys(due, words))
         if current := [name for name in names if name not in due]:
             summary.notes.append(f"nothing to link for {', '.join(current)}: all that was asked for is up to date")
-        return summary
+        return bring_results(summary, LINKERS, LINKING_SCORES)
 
     return names, past_damage(work)
 

@@ -2,19 +2,21 @@
 
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.commands.runs.jobs import Summary, past_damage, run_each
+from tempkb.commands.runs.results import bring_results
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import Words
 from tempkb.demo.models.making import make
 from tempkb.demo.models.recipe import Asked
 from tempkb.models.devices import usable_device
 from tempkb.models.families import TRAITS
-from tempkb.models.known import known_model, known_models, unusable_models
-from tempkb.models.requests import request_of
+from tempkb.models.known import known_model, known_models, said_of, unusable_models
+from tempkb.models.requests import lines_of, request_of, requested
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.selecting import wanted
 from tempkb.models.scores.steps import due_models
@@ -23,6 +25,8 @@ from tempkb.models.training.requests import train_request
 from tempkb.models.training.tables import MIXTURES
 from tempkb.platform.api import open_store
 from tempkb.store.store import Store
+
+_ALIKE = 0.85  # of words that one may have been meant for the other
 
 
 def add(wanted: Mapping[str, Words]) -> Summary:
@@ -67,13 +71,16 @@ def _is_added(store: Store, name: str, words: Words) -> bool:
     )
 
 
-def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
+def ask(kind: Kind, asked: Sequence[str], words: Words, said: Words, *, is_all: bool) -> tuple[list[str], Summary]:
     """Ask models about the prompts of releases, each that has not answered all of them in a run of its own.
+
+    Then the tables of results that follow from their answers are brought up to date.
 
     Args:
         kind: of the answers.
         asked: names of models; or folders and ids of the hub, which are added first.
         words: which prompts, and how; see the request of the kind.
+        said: of the one model that is asked for, with which it is added, also if it was added before.
         is_all: all models of the home that are ready.
 
     Returns:
@@ -100,8 +107,13 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
             f"{kind.request.command}: the home has no model that is ready; add one: tempkb model add NAME CHECKPOINT"
         )
     _require_prompts(kind, store, [families[name] for name in (asked or families) if name in families], words)
-    names = {one: one if one in families else _name_of(one) for one in asked or families if one not in unusable}
-    new = _new(kind, names, families)
+    there = [*families, *(name for name in lines_of(store.home) if name not in families)]
+    names = {one: one if one in there else _name_of(one, there) for one in asked or families if one not in unusable}
+    words_of = {
+        name: said if one in there else {"checkpoint": one, **said}
+        for one, name in _new(kind, names, () if said else families)
+    }
+    new = {name: requested(store.home, name, own, said_of(store, name))[name] for name, own in words_of.items()}
     added = Summary()
     if new:
         added = add(new)
@@ -115,9 +127,9 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
 
     def work() -> Summary:
         due = due_models(kind, store, BENCHMARKS, [ready[name] for name in usable], kind.request.of(words))
-        return run_each([kind.table], dict.fromkeys(due, words))
+        return bring_results(run_each([kind.table], dict.fromkeys(due, words)), kind.table, MODELS)
 
-    summary = past_damage(work)
+    summary = past_damage(work) if usable else Summary()
     left_out = [line for name, line in unusable.items() if is_all or name in asked]
     # Who names a model expects its answers; of all models, some may have been known to be of no use.
     summary.failures[:0] = [*([] if is_all else left_out), *added.failures]
@@ -125,8 +137,8 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, *, is_all: bool) -> tupl
     return usable, summary
 
 
-def _new(kind: Kind, names: Mapping[str, str], known: Container[str]) -> dict[str, Mapping[str, str]]:
-    """What is to be added, by the name that it gets.
+def _new(kind: Kind, names: Mapping[str, str], known: Container[str]) -> list[tuple[str, str]]:
+    """What is to be added, with the name that it gets.
 
     Args:
         kind: of the answers.
@@ -136,18 +148,17 @@ def _new(kind: Kind, names: Mapping[str, str], known: Container[str]) -> dict[st
     Raises:
         SettingsError: two things would have the same name.
     """
-    new: dict[str, Mapping[str, str]] = {}
+    new: dict[str, str] = {}
     for one, name in names.items():
         if one in known:
             continue
         if name in new or (name in names and name != one):
-            first = new[name]["checkpoint"] if name in new else name
             raise SettingsError(
-                f"{kind.request.command}: {first} and {one} would both have the name {name!r}; add them under names "
-                "of their own: tempkb model add NAME CHECKPOINT"
+                f"{kind.request.command}: {new.get(name, name)} and {one} would both have the name {name!r}; add them "
+                "under names of their own: tempkb model add NAME CHECKPOINT"
             )
-        new[name] = {"checkpoint": one}
-    return new
+        new[name] = one
+    return [(one, name) for name, one in new.items()]
 
 
 def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: Words) -> None:
@@ -178,17 +189,20 @@ def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: W
         )
 
 
-def _name_of(checkpoint: str) -> str:
+def _name_of(checkpoint: str, there: Sequence[str]) -> str:
     """The name under which a folder or an id of the hub is added.
 
+    Args:
+        there: names of models, for one of which it may be a slip.
+
     Raises:
-        SettingsError: it is neither.
+        SettingsError: it is like one of these names.
     """
     folder = Path(checkpoint).expanduser()
-    if "/" not in checkpoint and not folder.is_dir():
+    if not folder.is_dir() and (close := get_close_matches(checkpoint, there, 1, _ALIKE)):
         raise SettingsError(
-            f"model {checkpoint!r}: no such model; expected a name from tempkb model list, a folder, or an id of the "
-            "Hugging Face hub such as google-t5/t5-large"
+            f"model {checkpoint!r}: no such model; did you mean {close[0]}? Else add it under a name of its own: "
+            f"tempkb model add NAME {checkpoint}"
         )
     last = folder.resolve().name if folder.is_dir() else checkpoint.split("/")[-1]
     return re.sub(r"-+", "-", re.sub(r"[^a-z0-9._-]", "-", last.lower())).strip("-._") or "model"

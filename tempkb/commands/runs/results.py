@@ -1,25 +1,37 @@
 """Computes results, of the scores of all models."""
 
+from collections.abc import Sequence
+
 from tempkb.commands.runs.jobs import Summary, past_damage, run_of
+from tempkb.engine.steps import Step
 from tempkb.platform.api import open_store
 from tempkb.results.reading import passed_over
 from tempkb.results.steps import STEPS, look
 from tempkb.results.tables import ALL
-from tempkb.store.tables import Family
+from tempkb.store.tables import Family, Table
 
 
 def compare() -> Summary:
     """Compute those tables of results that are not of the scores that are there."""
-    summary = past_damage(_compute)
+    summary = past_damage(lambda: _compute(STEPS))
     summary.notes += passed_over(open_store())
     return summary
 
 
-def _compute() -> Summary:
-    seen = look(open_store())
-    due = [step for step in STEPS if any(seen.stale(table.name, [ALL]) for table in step.makes)]
-    if not due:
-        return Summary()
-    summary = Summary()
-    run_of(Family.RESULT, (), summary, [table.name for step in due for table in step.makes])
+def bring_results(summary: Summary, *tables: Table) -> Summary:
+    """Compute those tables of results that follow from tables, and are not of what these have now.
+
+    Returns:
+        the summary of what was done to the tables; why a result could not be computed is a note, since that is done.
+    """
+    computed = _compute([step for step in STEPS if any(source.table in tables for source in step.sources)])
+    summary.notes += [*computed.notes, *computed.failures]
+    return summary
+
+
+def _compute(steps: Sequence[Step]) -> Summary:
+    seen, summary = look(open_store()), Summary()
+    due = [step for step in steps if any(seen.stale(table.name, [ALL]) for table in step.makes)]
+    if due:
+        run_of(Family.RESULT, (), summary, [table.name for step in due for table in step.makes])
     return summary

@@ -44,16 +44,15 @@ _NAMED = Listing(
         "changes": lambda row: len(row[-1]),
         "new, %": partial(_share, "names", NEW),
         "placebo new, %": partial(_share, "placebo_names", NEW),
-        "old, %": partial(_share, "names", OLD),
-        "placebo old, %": partial(_share, "placebo_names", OLD),
+        "stale, %": partial(_share, "names", OLD),
+        "placebo stale, %": partial(_share, "placebo_names", OLD),
         "other, %": partial(_share, "names", ""),
         "none, %": partial(_share, "names", NONE),
     },
-    "whom they name",
-    "new, old: the share of the changes counted above in which the model's answer names the object that came, or the "
-    "one that left (a stale answer), by any of its names; placebo: the same answers by another subject's change, so "
-    "what models name that do not know the subjects; other: anything else; none: it gave no answer; in brackets the "
-    "95 % interval, clustered by subject",
+    "generated answers",
+    "new, stale: the share of the changes counted above whose answer names the new object, or the old one, by any of "
+    "its names; placebo: the same answers by another subject's change, so what models name that do not know the "
+    "subjects; other: anything else; none: no answer. Intervals are 95 %, clustered by subject",
 )
 
 
@@ -94,9 +93,9 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
         say(f"Found no such answers of {model}.")
     say(are_due(store, (JUDGED_CHANGES.name,)))
     if csv_file:
-        every = store.query(listings[-1].filled(**words, limit="").query, *listings[-1].needs)
-        write_file(csv_file, as_csv(every.to_pylist(), every.column_names))
-    print_next(*(() if request.kind else (f"answers {model} --kind {OLD}",)), "knows")
+        every = [(one.title.partition(":")[0], one.filled(**words, limit="")) for one in listings]
+        write_file(csv_file, as_csv([{"kind": kind, **row} for kind, one in every for row in one.rows(store)]))
+    print_next(*(() if request.kind else (f"answers {model} --kind stale",)), "knows")
 
 
 def _conditions(model: str, request: AnswersRequest) -> Iterator[str]:
@@ -128,7 +127,7 @@ _DELAYS = Listing(
         "after": Across("share", delay_in_words, {one: f"{percent(one)} % after, days" for one in (0.5, 0.9, 0.95)}),
         "there after 90 days, %": lambda row: f"{percent(row['least_at_90'])} to {percent(row['most_at_90'])}",
     },
-    "how long facts take to come",
+    "reporting lag: how long after a window its facts are in Wikidata",
     query=f"FROM {FACT_DELAYS.name} ORDER BY facts, relation <> 'all', relation, share",
     needs=(FACT_DELAYS.name,),
 )
@@ -147,7 +146,7 @@ def print_delays(csv_file: Path | None) -> None:
     if csv_file:
         write_file(csv_file, as_csv(rows))
     if rows[0]["reason"]:
-        say(f"How long facts take to come is not known: {rows[0]['reason']}.")
+        say(f"The reporting lag is not known: {rows[0]['reason']}.")
     else:
         show(_DELAYS, rows)
         shown = next(row for row in rows if row["share"] == 0.95)
@@ -172,7 +171,7 @@ def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Pa
     fact = read_fact(open_store(), as_utf8(subject), as_utf8(relation), [as_utf8(name) for name in releases])
     say(f"{fact.query} ({fact.subject}, {fact.relation}, release {fact.release})")
     spells = [(name, ", ".join(f"{a} to {b}" for a, b in held)) for name, held in fact.spells.items()]
-    show(Listing(in_order("object", "held (within the release)")), spells)
+    show(Listing(in_order("object", "validity interval (within the release)")), spells)
     _print_scores(fact)
     if not picture:
         say("As a picture: add --picture FILE.png")
@@ -180,9 +179,9 @@ def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Pa
     series = fact.series()
     if not series:
         raise SettingsError(
-            f"--picture {picture}: no model with scores of this fact has a knowledge date, and none has scores of its "
-            "dated queries, so there is no day at which to draw them; name the date: tempkb model add MODEL CHECKPOINT "
-            "--knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
+            f"--picture {picture}: no model with scores of this fact has a stated training cutoff, and none has scores "
+            "of its dated queries, so there is no day at which to draw them; name it: tempkb model add MODEL "
+            "CHECKPOINT --knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
         )
     with fact_figure(f"{fact.subject}, {fact.relation}: {fact.query}", series, fact.spells) as figure:
         write_picture(picture, figure)
@@ -222,4 +221,4 @@ def print_generations(models: Sequence[str], words: Words) -> None:
     if print_asked(SAID, STATUSES, models, words)[0]:
         # Not all families are asked about each benchmark.
         answered = {model_of(key) for key in open_store().lake.partitions(GENERATIONS.name)}
-        print_next("results", *(f"answers {name}" for name in [one for one in models if one in answered][:1]), "knows")
+        print_next(*(f"answers {name}" for name in [one for one in models if one in answered][:1]), "knows")

@@ -117,7 +117,14 @@ def print_sheet(sheet: Sheet) -> None:
 
 
 def show(listing: Listing, rows: Sequence[Any]) -> None:
-    """Print rows as they are declared, with what must be known of them; without columns for which there is no room."""
+    """Print rows as they are declared, with what must be known of them; without columns for which there is no place.
+
+    Rows in which nothing can be compared are one line below the table, or in its place.
+    """
+    rows, without = listing.compared(rows)
+    if without and not rows:
+        say(without)
+        return
     out, left_out = Screen(), list[str]()
     for name in (*listing.dispensable, ""):
         sheet = listing.sheet(rows, left_out)
@@ -127,6 +134,7 @@ def show(listing: Listing, rows: Sequence[Any]) -> None:
     print_sheet(sheet)
     if left_out:
         say(f"This terminal is too narrow for {', '.join(left_out)}; --csv writes all columns.")
+    say(without)
     say(listing.remark)
 
 

@@ -19,7 +19,7 @@ from tempkb.results.linking_reading import EVERY, FIGURES, LIMITS, TABLES, linke
 from tempkb.results.linking_sql import OWN_SETUPS
 from tempkb.results.papers.items import listings, papers, rows_of
 from tempkb.results.steps import are_due
-from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS
+from tempkb.results.tables import LINKING_EFFECTS, LINKING_SUMS
 from tempkb.store.lake import Lake
 from tempkb.store.listings import Listing, as_csv, estimate, named
 from tempkb.store.memory import asking, declared_rows, view_files
@@ -35,6 +35,7 @@ _EFFECTS = Listing(
         verdict="verdict",
     ),
     "what linkers show of time (each contrast by itself: p is not corrected)",
+    lacking=lambda row: (row["contrast"], row["note"] or "") if row["estimate"] is None else None,
 )
 
 
@@ -70,8 +71,9 @@ def print_linking(releases: Sequence[str], pool: str, k: int, csv_file: Path | N
 def print_effects(rows: Sequence[dict[str, Any]]) -> None:
     """Print rows of `linking_effects`, and their notes."""
     show(_EFFECTS, rows)
-    for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
-        contrasts = dict.fromkeys(row["contrast"] for row in rows if row["note"] == note)
+    compared, _ = _EFFECTS.compared(rows)
+    for note in dict.fromkeys(row["note"] for row in compared if row["note"]):
+        contrasts = dict.fromkeys(row["contrast"] for row in compared if row["note"] == note)
         say(f"{', '.join(contrasts)}: {note}")
 
 
@@ -150,10 +152,8 @@ def print_scores(names: Sequence[str], words: Words) -> None:
     if not rows:
         return
     show(listing, rows)
-    say(are_due(store, (LINKING_EFFECTS.name, LINKING_SUMS.name, NIL_RESULTS.name)))
     pool = next(iter(request.pools))
     print_next(
-        "results",
         "linking" if pool == OWN_POOL else f"linking --pool {pool}",
         f'sql "FROM {LINKING_SCORES.name} LIMIT 5"',
     )

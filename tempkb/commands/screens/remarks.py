@@ -13,6 +13,7 @@ from tempkb.results.answering import Question
 from tempkb.results.knowing import Known, comparable
 from tempkb.results.reading import usual_delay
 from tempkb.results.requests import KnowledgeRequest
+from tempkb.results.tables import NOT_COMPARED
 from tempkb.results.tabling import level_in_words
 from tempkb.store.store import Store
 
@@ -30,23 +31,26 @@ _WITHOUT = {
 def remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) -> Iterator[str]:
     """Yield what must be known of the rows of a question, a sentence or two a line.
 
-    That is what was left out, what may still change, and what has no interval, comparison or rank.
+    That is what was left out, what may still change, and what has no rank. Where nothing is compared, little is said.
     """
-    yield from _of_the_earlier_period(request, known[0].question)
+    is_compared = any(one.verdict != NOT_COMPARED for one in known)
+    if is_compared:
+        yield from _of_the_baseline_window(request, known[0].question)
     yield from _of_items_without_scores(known)
     yield from _of_items_left_out(request, known)
-    yield from _of_ranks(known)
-    yield from _of_the_end_of_knowledge(request, known)
-    yield from _of_what_may_change(store, known[0].question)
-    yield from _of_missing_figures(known)
+    if is_compared:
+        yield from _of_ranks(known)
+        yield from _of_the_training_cutoff(request, known)
+        yield from _of_what_may_change(store, known[0].question)
+    yield from _of_another_baseline(known)
 
 
-def _of_the_earlier_period(request: KnowledgeRequest, question: Question) -> Iterator[str]:
+def _of_the_baseline_window(request: KnowledgeRequest, question: Question) -> Iterator[str]:
     if question.is_fallback:
         first, end = question.earlier
         yield (
             f"Of the same days {counted(request.years_before, 'year')} earlier no model can be asked about "
-            f"{counted(MIN_CLUSTERS, *question.aggregate.clusters)}. The earlier period is the first of the same "
+            f"{counted(MIN_CLUSTERS, *question.aggregate.clusters)}. The baseline window is the first of the same "
             f"length of which one can: {first}..{end}."
         )
 
@@ -63,7 +67,7 @@ def _of_items_without_scores(known: Sequence[Known]) -> Iterator[str]:
             elsewhere = reason == "no_left_context" and not known[0].is_factor
             instead = " Whole sentences are scored instead: --scorer sentence." if elsewhere else ""
             yield f"No score, since {why}: {said}.{instead}"
-    if said := _of_each(known, _levels_of_starting):
+    if said := _of_each(known, _figures_of_starting):
         yield (
             "Queries that begin with the object, which nothing precedes (no_left_context), are asked of causal models "
             f"with the object last: {said}."
@@ -82,14 +86,14 @@ def _by_relation(reason: str, known: Known) -> str:
     return "" if not numbers else f"{sum(numbers.values()):,}{f' ({relations})' if relations else ''}"
 
 
-def _levels_of_starting(known: Known) -> str:
-    """How many items count whose query begins with the object, and their level beside that of the others."""
+def _figures_of_starting(known: Known) -> str:
+    """How many items count whose query begins with the object, and their figure beside that of the others."""
     window = known.scores.window
     starts = np.isin(window.items, known.scores.starting)
     if not starts.any():
         return ""
     own, others = (level_in_words(known, window.where(mask)) for mask in (starts, ~starts))
-    return f"{starts.sum():,} of {len(starts):,}, level {own}{f' (of the others {others})' if others else ''}"
+    return f"{starts.sum():,} of {len(starts):,}, {known.figure} {own}{f' (of the others {others})' if others else ''}"
 
 
 def _of_items_left_out(request: KnowledgeRequest, known: Sequence[Known]) -> Iterator[str]:
@@ -101,8 +105,8 @@ def _of_items_left_out(request: KnowledgeRequest, known: Sequence[Known]) -> Ite
         )
     if said := _of_each(known, _unclean, ", "):
         yield (
-            "Left out because the model may have read of them too early (begun or known before the end of its "
-            f"knowledge and {request.buffer_days} days): {said}. With --all-items they count."
+            "Left out because they may be in the training texts (begun or known before the training cutoff and "
+            f"{request.buffer_days} days): {said}. With --all-items they count."
         )
 
 
@@ -120,22 +124,22 @@ def _of_ranks(known: Sequence[Known]) -> Iterator[str]:
     """Which models were ranked with one another, and why others have no rank."""
     for group in comparable(known):
         if group[0].rank is not None:
-            by = "difference" if group[0].is_ranked_by_difference else "level"
+            by = "difference" if group[0].is_ranked_by_difference else group[0].figure
             yield f"Ranked by {by}: {', '.join(one.label for one in group)}."
-    yield from (f"No rank: {one.label}, since {one.rank_note}." for one in known if one.rank_note)
+    yield from (f"Not ranked (baseline like controls): {one.label}: {one.rank_note}." for one in known if one.rank_note)
 
 
-def _of_the_end_of_knowledge(request: KnowledgeRequest, known: Sequence[Known]) -> Iterator[str]:
+def _of_the_training_cutoff(request: KnowledgeRequest, known: Sequence[Known]) -> Iterator[str]:
     if said := _of_each(known, _before_the_end, ", "):
         yield (
-            "The model's knowledge ends within the window, so that its level is of items both before and after that "
+            "The training cutoff lies within the window, so that the figure is of items both before and after that "
             f"day; items before it: {said}."
         )
     undated = [one.label for one in known if one.scores.model["knows_certainly_until"] is None]
     if undated and not request.takes_all:
         yield (
-            "Nothing was left out, and earlier items count in any case, since it is not known until when the model "
-            f"knows: {', '.join(undated)}."
+            "Nothing was left out, and items of the baseline window count in any case, since no training cutoff is "
+            f"stated: {', '.join(undated)}."
         )
 
 
@@ -143,9 +147,9 @@ def _of_what_may_change(store: Store, question: Question) -> Iterator[str]:
     if question.is_provisional:
         delay = usual_delay(store) or {"days": None, "reason": "compute it: tempkb results"}
         usual = (
-            f"of the facts that begin in a window 95 % were there {delay_in_words(delay)} days after its end"
+            f"the reporting lag of 95 % of the facts that begin in a window is {delay_in_words(delay)} days"
             if delay["days"] is not None
-            else f"how long facts take to come is not known ({delay['reason']})"
+            else f"the reporting lag is not known ({delay['reason']})"
         )
         yield (
             "The window is provisional: its changes are seen in the queries of the window after it, and the dump of "
@@ -153,14 +157,9 @@ def _of_what_may_change(store: Store, question: Question) -> Iterator[str]:
         )
 
 
-def _of_missing_figures(known: Sequence[Known]) -> Iterator[str]:
+def _of_another_baseline(known: Sequence[Known]) -> Iterator[str]:
     question = known[0].question
-    by_note: dict[str, list[str]] = {}
-    for one in known:
-        if one.note:
-            by_note.setdefault(one.note, []).append(one.label)
-    yield from (f"{', '.join(names)}: {note}." for note, names in by_note.items())
     ends = [one.scores.model["knows_certainly_until"] for one in known]
     end = min([question.window[0], *(day for day in ends if day is not None)])
     if all(one.earlier is None for one in known) and question.first_day < end:
-        yield f"To compare with what all models may know of the release: --earlier {question.first_day}..{end}"
+        yield f"To compare with what all models may know of the release: --baseline {question.first_day}..{end}"

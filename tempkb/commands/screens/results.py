@@ -16,14 +16,21 @@ from tempkb.core.wording import counted, percent
 from tempkb.engine.progress import Meter, on_terminal
 from tempkb.models.known import known_models, until_in_words
 from tempkb.platform.api import open_store
-from tempkb.results.answering import Question, answering_of
+from tempkb.results.answering import Answering, Question, answering_of
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.plots import levels_figure
 from tempkb.results.popularity import read_thirds
-from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked
+from tempkb.results.reading import passed_over, read_answers, read_asked, releases_asked
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.tables import ALL, LINKING_EFFECTS, TABLES
-from tempkb.results.tabling import known_csv, known_latex, level_in_words, listings_of
+from tempkb.results.tables import ALL, LINKING_EFFECTS, NOT_COMPARED, TABLES
+from tempkb.results.tabling import (
+    known_csv,
+    known_latex,
+    level_in_words,
+    listings_of,
+    newest_in_words,
+    newest_judged,
+)
 from tempkb.store.listings import Listing, estimate, in_order
 from tempkb.store.store import Store
 
@@ -34,27 +41,28 @@ def _within(share: Estimate | None) -> str:
     return f"[{percent(share.low)}, {percent(share.high)}]"
 
 
-_LEVELS = Listing(
+_RATES = Listing(
     in_order("release", "model")
     | {
         "changes": lambda row: len(row[2].answers.starts),
-        "prefers new, %": lambda row: estimate(vars(row[2].level)) if row[2].level else "",
-        "two ways": lambda row: _within(row[2].two_ways),
-        "without one relation": lambda row: " to ".join(map(percent, row[2].without_one or ())),
+        "preference rate": lambda row: estimate(vars(row[2].level)) if row[2].level else "",
+        "two-way clustered": lambda row: _within(row[2].two_ways),
+        "leave one relation out": lambda row: " to ".join(map(percent, row[2].without_one or ())),
     },
-    "all windows: how often the new object is preferred",
-    "prefers new: with its interval by subject; two ways: the interval if subjects and new objects both count as "
-    "drawn; without one relation: lowest and highest share if one relation is left out",
+    "preference rate over all windows",
+    "preference rate: share of changes in which the new object is preferred, %, with its interval by subject; two-way "
+    "clustered: the interval if subjects and new objects both count as drawn; leave one relation out: lowest and "
+    "highest rate if one relation is left out",
 )
-_DATES = Listing(
+_CUTOFFS = Listing(
     in_order("release", "model")
     | {
-        "knows until": lambda row: until_in_words(row[2].answers.certainly, row[2].answers.possibly),
-        "by its answers": lambda row: row[2].until_in_words,
+        "stated cutoff": lambda row: until_in_words(row[2].answers.certainly, row[2].answers.possibly),
+        "estimated cutoff [95 %]": lambda row: row[2].until_in_words,
     },
-    "all windows: until when a model knows",
-    "by its answers: where the share of preferred new objects, minus that of controls, may have fallen halfway (first "
-    "days of windows that a test at 5 % does not reject); how sure it rightly is: tempkb paper templama calibration",
+    "training cutoffs, from all windows",
+    "estimated cutoff: where the preference rate, minus that of controls, falls halfway, and the first days of windows "
+    "that a test at 5 % does not reject; how well models are calibrated: tempkb paper templama calibration",
 )
 
 
@@ -64,10 +72,10 @@ def print_knowledge(
     latex_file: Path | None,
     picture: Path | None,
     *,
-    with_answers: bool = False,
+    is_full: bool = False,
     by_popularity: str | None = None,
 ) -> None:
-    """Print what models know of a window, and write it to the files that are asked for.
+    """Print a line for each model, or all tables of what models know; write what is asked for to files.
 
     Raises:
         SettingsError: there is no such model or release, or nothing that is asked for has scores.
@@ -76,32 +84,28 @@ def print_knowledge(
     _refuse_unknown(store, request)
     for line in passed_over(store):
         tell(line)
-    questions = [*read_questions(store, request)]
+    asked = [*read_asked(store, request)]
+    questions = [one.chosen for one in asked]
     known = known_of(questions)
     unanswered = [_why_unanswered(one) for one in questions if not one.models]
     if not known:
         raise _nothing_known(questions, unanswered)
+    every = _estimated(store, request)
+    newest = newest_judged(asked)
+    _print_newest(newest, every)
     for listing, rows in listings_of(known):
-        show(listing, rows)
         own = [row["known"] for row in rows]
-        for line in remarks(store, request, own):
-            say(line)
-        _print_withheld(store, own)
+        if is_full:
+            show(listing, rows)
+            _print_about(store, request, own)
         _print_by_popularity(store, own, by_popularity)
-        print_names(store, own)
-    for line in unanswered:
+    for line in unanswered if is_full else ():
         say(f"{line}.")
-    if with_answers:
-        _print_answering(store, request)
-    say(
-        "level: in the window (of a model that knows nothing of the subjects about 50 % new objects); earlier: the "
-        "model's own level in the earlier period; difference: in percentage points, or as a factor of perplexities "
-        "(above 1: the window is harder); detectable: the smallest difference that these items would show with a "
-        "probability of 80 %; rank: the places that the items allow (none: as controls, if the earlier level is not "
-        "clearly above that of objects of which the model cannot know); verdict: whether the model knows more or less "
-        "of the window than of the earlier period. Intervals are 95 %, clustered by subject or entity. tempkb "
-        "docs results explains each figure."
-    )
+    if is_full:
+        _print_all_windows(every)
+        say("tempkb docs results explains each figure.")
+    else:
+        print_next("knows --full", f"answers {newest[0].scores.model['model']}")
     if csv_file:
         write_file(csv_file, known_csv(known))
     if latex_file:
@@ -120,25 +124,58 @@ def _nothing_known(questions: Sequence[Question], unanswered: Sequence[str]) -> 
     return SettingsError(f"knows: {'; '.join(unanswered)}; name another period: --window A..B")
 
 
-def _print_answering(store: Store, request: KnowledgeRequest) -> None:
-    """Print what each model's answers over all windows of its release say of it."""
+def _estimated(store: Store, request: KnowledgeRequest) -> list[Answering]:
+    """What each model's answers over all windows of a release say of it."""
     every = list(read_answers(store, request))
-    if not every:
-        return
     found, n_done = [], 0
-    n_changes = sum(len(one.starts) for one in every)
-    with on_terminal(), Meter("looking at all windows", n_changes, tell, "changes") as meter:
+    with (
+        on_terminal(),
+        Meter("looking at all windows", sum(len(one.starts) for one in every), tell, "changes") as meter,
+    ):
         for answers in every:
             found.append(answering_of(answers))
             n_done += len(answers.starts)
             meter.at(n_done)
-    names = [(one.answers.release, one.answers.model) for one in found]
+    return found
+
+
+def _print_newest(newest: Sequence[Known], every: Sequence[Answering]) -> None:
+    """Print a line for each model: its training cutoffs, and what it knows of the newest window that can be judged."""
+    # By the release with the most changes.
+    estimated = {
+        one.answers.model: one.until_in_words for one in sorted(every, key=lambda one: len(one.answers.starts))
+    }
+    longest = max(len(one.scores.model["model"]) for one in newest)
+    for one in newest:
+        model = one.scores.model["model"]
+        say(f"{model:{longest}}  {newest_in_words(one, estimated.get(model, 'inconclusive (no changes scored)'))}")
+    say(
+        "Training cutoffs are stated by a model's makers, and estimated from its own answers (95 % interval). Its "
+        "knowledge of the newest window that can be judged is lower or higher than that of an earlier baseline window, "
+        "or inconclusive. tempkb docs glossary explains each word."
+    )
+
+
+def _print_about(store: Store, request: KnowledgeRequest, known: Sequence[Known]) -> None:
+    """Print what must be known of the table of a question, and further figures; little if nothing was compared."""
+    for line in remarks(store, request, known):
+        say(line)
+    if any(one.verdict != NOT_COMPARED for one in known):
+        _print_withheld(store, known)
+        print_names(store, known)
+
+
+def _print_all_windows(every: Sequence[Answering]) -> None:
+    """Print what each model's answers over all windows of its release say of it."""
+    if not every:
+        return
+    names = [(one.answers.release, one.answers.model) for one in every]
     rows = [
         (release, f"{model} {one.answers.scorer}" if names.count((release, model)) > 1 else model, one)
-        for one, (release, model) in zip(found, names, strict=True)
+        for one, (release, model) in zip(every, names, strict=True)
     ]
-    show(_LEVELS, rows)
-    show(_DATES, rows)
+    show(_RATES, rows)
+    show(_CUTOFFS, rows)
 
 
 def print_results() -> None:
@@ -154,7 +191,7 @@ def print_results() -> None:
 
 
 def _print_withheld(store: Store, known: Sequence[Known]) -> None:
-    """Print the levels of the demo's models apart for subjects that they have read and that were withheld from them."""
+    """Print the figures of the demo's models apart for subjects that are in their training texts and held-out ones."""
     from tempkb.demo.models.recipe import demo_models, withheld_clusters
 
     readers = {one.name for one in demo_models(store) if one.cut is not None}
@@ -167,12 +204,13 @@ def _print_withheld(store: Store, known: Sequence[Known]) -> None:
         hidden = [(scored, np.isin(scored.clusters, withheld)) for scored in (one.scores.window, one.scores.earlier)]
         parts = (*(scored.where(~mask) for scored, mask in hidden), *(scored.where(mask) for scored, mask in hidden))
         rows.append((one.label, *(level_in_words(one, part) for part in parts)))
-    say("The levels of subjects whose articles the demo's models have read, and of those withheld from all models:")
-    show(Listing(in_order("model", "read: level", "read: earlier", "withheld: level", "withheld: earlier")), rows)
+    title = "preference rate of subjects in the training texts of the demo's models, and of held-out subjects"
+    heads = in_order("model", "seen", "seen: baseline", "held-out", "held-out: baseline")
+    show(Listing(heads, title), rows)
 
 
 def _print_by_popularity(store: Store, known: Sequence[Known], popular_by: str | None) -> None:
-    """Print the levels of the window apart for thirds of the subjects or entities, if they are asked for."""
+    """Print the figures of the window apart for thirds of the subjects or entities, if they are asked for."""
     if popular_by is None:
         return
     groups = {name: np.array(own, np.uint64) for name, own in read_thirds(store, known[0].question, popular_by).items()}
@@ -181,9 +219,9 @@ def _print_by_popularity(store: Store, known: Sequence[Known], popular_by: str |
         window = one.scores.window
         parts = (window.where(np.isin(window.clusters, own)) for own in groups.values())
         rows.append((one.label, *(level_in_words(one, part) for part in parts)))
-    nouns = counted(0, *known[0].question.aggregate.clusters).removeprefix("0 ")
-    say(f"The levels in the window by the popularity of the {nouns} ({popular_by}):")
-    show(Listing(in_order("model", *(f"{name} ({len(own):,})" for name, own in groups.items()))), rows)
+    nouns = known[0].nouns
+    title = f"{known[0].figure} in the window by the popularity of the {nouns} ({popular_by})"
+    show(Listing(in_order("model", *(f"{name} ({len(own):,})" for name, own in groups.items())), title), rows)
     say(
         f"In brackets above: how many {nouns} the window's items have. An article's {popular_by} are those at the last "
         "cut at or before the window's end; a third has those than whom fewer than one or two thirds are less popular, "
@@ -194,7 +232,7 @@ def _print_by_popularity(store: Store, known: Sequence[Known], popular_by: str |
 def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:
     there = [row["model"] for row in known_models(store.lake)]
     if odd := sorted(set(request.models) - set(there)):
-        raise SettingsError(f"--models {odd[0]}: no such model; there: {', '.join(there) or 'none'}")
+        raise SettingsError(f"--model {odd[0]}: no such model; there: {', '.join(there) or 'none'}")
     able = releases_asked(store)
     if odd := sorted(set(request.releases) - set(able)):
         raise SettingsError(

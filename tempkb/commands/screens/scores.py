@@ -24,8 +24,6 @@ from tempkb.models.scores.tables import STATUSES
 from tempkb.models.tables import MODELS
 from tempkb.models.training.requests import train_request
 from tempkb.platform.api import open_store
-from tempkb.results.steps import are_due
-from tempkb.results.tables import KNOWLEDGE, KNOWS
 from tempkb.store.listings import Across, Listing, estimate, in_order, named
 from tempkb.store.quoting import literal, literals
 from tempkb.store.store import Store
@@ -43,13 +41,17 @@ _PREFERENCES = Listing(
         "shares": Across(
             "aggregate",
             estimate,
-            {"prefers_new": "prefers new, %", "prefers_new_raw": "raw, %", "control_prefers_new_raw": "controls, %"},
+            {
+                "prefers_new": "preference rate, %",
+                "prefers_new_raw": "raw, %",
+                "control_prefers_new_raw": "controls, %",
+            },
         ),
     },
     "changes{when}",
-    "prefers new: the share of changes in which the subject adds more to the log-probability of the new object than to "
-    "that of the old one; raw: by the log-probability alone; controls: the same as raw for two objects of another "
-    "subject's change; in brackets the 95 % interval, clustered by subject",
+    "preference rate: the share of changes in which the subject adds more to the log-probability of the new object "
+    "than to that of the old one; raw: by the log-probability alone; controls: the same as raw for two objects of "
+    "another subject's change; in brackets the 95 % interval, clustered by subject",
     f"""
     SELECT *, max(n_items) FILTER (aggregate = 'prefers_new_raw') OVER (PARTITION BY model, scorer, release) AS n_pairs
     FROM ({{preferences}}) WHERE window_start IS NULL AND split = {literal(ALL)} AND pairs = {literal(ALL)}
@@ -131,19 +133,14 @@ def print_scores(models: Sequence[str], words: Words) -> None:
     views = {
         one.prompting.view: None for one in BENCHMARKS if one.prompting and one.name in {s.benchmark for s in sources}
     }
-    say(are_due(store, (KNOWLEDGE.name, KNOWS.name)))
     print_next("knows", *(f'sql "FROM {view} LIMIT 5"' for view in views))
 
 
 def print_imported(imported: "Sequence[Imported]", model: str) -> None:
-    """Print what was imported of a model, and publish it."""
-    store = open_store()
-    publication = store.publish()
+    """Print what was imported of a model."""
     rows = [(one.kind.table.name, one.partition, n, status) for one in imported for status, n in one.by_status.items()]
     show(Listing(in_order("table", "partition", "rows", "status"), "imported"), rows)
-    say(publication.reason if publication.left else "")
-    say(are_due(store, (KNOWLEDGE.name, KNOWS.name)))
-    print_next("results", f"knows --models {model}")
+    print_next(f"knows --model {model}")
 
 
 def _print_preferences(store: Store, condition: str, windows: tuple[date, date] | None, days: Sequence[date]) -> None:
@@ -172,14 +169,14 @@ def _print_perplexities(store: Store, condition: str, windows: tuple[date, date]
         condition += f" AND origin_year BETWEEN {windows[0].year} AND {(windows[1] - timedelta(days=1)).year}"
     listing = _PERPLEXITIES.filled(conditions=condition)
     if rows := listing.rows(store):
-        years = {year: f"born {year}" for year in sorted({row["origin_year"] for row in rows if row["origin_year"]})}
+        years = {year: f"origin {year}" for year in sorted({row["origin_year"] for row in rows if row["origin_year"]})}
         across = Across("origin_year", "perplexity", years if windows else {**years, 0: "all"})
-        show(replace(listing, columns={**listing.columns, "born": across}), rows)
+        show(replace(listing, columns={**listing.columns, "origin": across}), rows)
 
 
 _MODELS = Listing(
     named("model", "family", parameters="n_parameters", context="context_tokens")
-    | {"knows until": lambda row: until_in_words(row["knows_certainly_until"], row["knows_possibly_until"])}
+    | {"stated cutoff": lambda row: until_in_words(row["knows_certainly_until"], row["knows_possibly_until"])}
     | named("status", "checkpoint")
 )
 

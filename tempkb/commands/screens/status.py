@@ -161,7 +161,7 @@ def _print_stale(
     if windows:
         last = window_of_key(windows[-1], store.home.settings.granularity)
         files = "" if _serving(dumps) else " --dump FILE"
-        again = f"; windows are read again by: tempkb build --rebuild --windows {windows[0]}..{last.end}{files}"
+        again = f"; windows are read again by: tempkb build --rebuild --window {windows[0]}..{last.end}{files}"
     if earlier:
         which = _counted(Counter(one.table for one in earlier))
         say(f"made by rules of earlier versions of tempkb, and stays as it is: {which}{again}")

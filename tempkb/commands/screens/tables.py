@@ -5,10 +5,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.benchmark import Benchmark, benchmark_named
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.benchmarks.register import load
-from tempkb.commands.screens.console import Screen, grid, print_next, print_sheet, say, show
+from tempkb.benchmarks.register import (
+    entries,
+    entry_of,
+    load,
+    places_of_release,
+    require_whole,
+    unfinished_releases,
+)
+from tempkb.commands.screens.console import FIELDS, Screen, exact, grid, print_next, print_sheet, say, show
 from tempkb.core.errors import SettingsError
 from tempkb.core.wording import counted, shortened
 from tempkb.platform.api import open_store
@@ -18,6 +25,7 @@ from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import SIDE_TABLES, Family, Table, View, by_name
 
+_LONGEST = 400  # characters of a part of a design that are shown
 _WIDTH = 80  # columns of a list in a file or a pipe
 _SHORTEST = 12  # letters of a meaning that are shown in however narrow a terminal
 _SHOWN_COLUMNS, _SHOWN_ROWS = 6, 5
@@ -126,6 +134,43 @@ def _meanings(store: Store, view: View) -> dict[str, str]:
         columns = store.tables[name].columns if name in store.tables else ()
         found |= {one.name: one.meaning for one in columns} or _meanings(store, store.views[name])
     return found
+
+
+_RELEASES = Listing(in_order("release", "benchmark", "preset", "state", "partitions", "rows"))
+
+
+def print_releases() -> None:
+    """Print the releases of the home, and why entries of others cannot be read."""
+    store = open_store()
+    readable, unreadable = entries(store.home)
+    if not readable and not unreadable:
+        say("The home has no releases yet.")
+        print_next("release dynamic-templama 2021-01-01..2024-01-01", "release --help")
+    unfinished, rows = unfinished_releases(store), []
+    for name, entry in readable.items():
+        versions = [store.lake.current(*place) for place in places_of_release(store, name)]
+        of = benchmark_named(BENCHMARKS, entry.asked["benchmark"]).title
+        state = "not finished" if name in unfinished else "built"
+        n_rows = sum(one.rows for one in versions if one is not None)
+        rows.append((name, of, entry.asked["preset"], state, len(versions), n_rows))
+    if rows:
+        show(_RELEASES, rows)
+    for reason in unreadable.values():
+        say(reason)
+
+
+def print_design(name: str) -> None:
+    """Print the design of a release, and what it holds if it is whole.
+
+    Raises:
+        DesignError: there is no such release, its entry was altered, or it is not whole.
+    """
+    store = open_store()
+    asked = entry_of(store.home, name).asked
+    fields = {**{key: value for key, value in asked.items() if key != "design"}, **asked["design"]}
+    show(FIELDS, [(key, shortened(exact(value), _LONGEST)) for key, value in fields.items()])
+    require_whole(store, name)
+    print_release(benchmark_named(BENCHMARKS, asked["benchmark"]), name)
 
 
 def print_release(benchmark: Benchmark, name: str) -> None:

@@ -152,7 +152,7 @@ def _lacking_texts(store: Store, whole: Whole) -> Iterator[str]:
         first, last = (window_of_key(key, store.home.settings.granularity) for key in (keys[0], keys[-1]))
         named = ", ".join(f"{key} ({lacking[quarter][key]:,})" for key in keys[:_SHOWN])
         more = f" and of {len(keys) - _SHOWN} more windows" if len(keys) > _SHOWN else ""
-        again = "" if quarter in in_part else f" --rebuild --windows {first.start}..{last.end}"
+        again = "" if quarter in in_part else f" --rebuild --window {first.start}..{last.end}"
         yield (
             f"{PAGE_WIKITEXTS.name} {quarter}: found no text for winners of {named}{more}; expected the text of each. "
             f"Read them again: tempkb build{again}"
@@ -247,6 +247,6 @@ def _reading_again(store: Store, dump: Dump) -> str:
         if setting_of(version, "dump_id") == dump.dump_id or (pages_of(version) or ("",))[0] == dump.dump_id
     }
     windows = [window_of_key(key, store.home.settings.granularity) for key in sorted(keys)]
-    commands = [f"tempkb build --rebuild --windows {one[0].start}..{one[-1].end}" for one in stretches(windows)]
+    commands = [f"tempkb build --rebuild --window {one[0].start}..{one[-1].end}" for one in stretches(windows)]
     # A dump of which no window is built is only written down.
     return " && ".join(commands) or f"tempkb build --select {DUMP_FILES.name}"

@@ -118,7 +118,7 @@ class _Reader:
         if not sentences:
             raise SettingsError(
                 f"cut {cut}: found no sentence to learn from; expected articles with readable texts in the snapshot. "
-                f"Build the window with its texts: tempkb build --windows {window.start}..{window.end}"
+                f"Build the window with its texts: tempkb build --window {window.start}..{window.end}"
             )
         return Corpus(cut, tuple(sentences), n_withheld)
 

@@ -206,7 +206,7 @@ def asked_for(families: Sequence[str], cuts: str, n_seeds: int, *, with_untraine
         raise SettingsError(f"--family {odd[0]}: no such family; expected one of {', '.join(FAMILIES)}")
     days = [parse_day(day.strip()) for day in cuts.split(",")]
     if len(set(days)) < len(days):
-        raise SettingsError(f"--cuts {cuts}: found a day twice; expected each cut once")
+        raise SettingsError(f"--cut {cuts}: found a day twice; expected each cut once")
     chosen = tuple(family for family in FAMILIES if not families or family in families)
     return Asked(chosen, tuple(sorted(days)), n_seeds, with_untrained)
 

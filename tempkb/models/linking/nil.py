@@ -137,4 +137,4 @@ def _reason(n_clusters: int, low: float | None) -> str | None:
     if low is None:
         few = f"{counted(n_clusters, 'entity', 'entities')} on one side; at least {MIN_CLUSTERS} are needed"
         return few if n_clusters < MIN_CLUSTERS else "all entities agree exactly, so that there is no interval"
-    return None if low > 0.5 else "the interval of its AUC is not above one half, so that it cannot tell"
+    return None if low > 0.5 else "the interval of its AUC is not above one half, so that no threshold can be chosen"

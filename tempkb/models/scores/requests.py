@@ -23,6 +23,7 @@ class AskRequest(Request):
     windows: Days | None = option(
         None,
         "Only items whose window begins on or after A and before B.",
+        flag="--window",
         metavar="A..B",
         write="{0[0]}..{0[1]}".format,
     )

@@ -209,7 +209,7 @@ def plan(store: Store, request: TrainRequest) -> list[str]:
         newest = f"; {counted(n_newest, 'text')} of {mixing.periods[-1].label}"
     return [
         f"{request.name}: {of_each}{recipe.steps:,} steps of {counted(recipe.batch_size, 'example')} "
-        f"({', '.join(examples)}{newest}); it would know until {until_in_words(*training.until)}",
+        f"({', '.join(examples)}{newest}); its training cutoff would be {until_in_words(*training.until)}",
         *(f"{_NOUNS[source][1]} that it may read: {found}" for source, found in there.items() if found),
         *(f"not read: {n_of:,}, {why}" for why, n_of in counts.left_out.items()),
         f"disk: {sized(n_models * whole)} for the checkpoint; while it trains {sized(n_models * (whole + 2 * kept))} "

@@ -141,6 +141,7 @@ class TrainRequest(Request):
     windows: Days = option(
         MISSING,
         "Texts that are first seen in windows that begin on or after A and before B.",
+        flag="--window",
         metavar="A..B",
         write="{0[0]}..{0[1]}".format,
     )

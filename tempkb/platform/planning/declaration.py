@@ -13,7 +13,7 @@ class Request:
     """What a person asks of `tempkb build`; without windows, those that are served and missing."""
 
     select: tuple[str, ...] = option((), "Build this table only; may be repeated.", metavar="ASSET")
-    windows: str = option("", "Windows whose first day is in [A, B), two dates.", metavar="A..B")
+    windows: str = option("", "Windows whose first day is in [A, B), two dates.", flag="--window", metavar="A..B")
     all_windows: bool = option(False, "All windows that the dumps reach.", flag="--all")
     dump_files: tuple[Path, ...] = option(
         (),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tempkb.core.errors import SettingsError, SourceError
+from tempkb.core.options import nearest
 from tempkb.core.settings import Home, Settings, load_home
 from tempkb.core.windows import (
     Window,
@@ -156,7 +157,7 @@ def selected_tables(names: Sequence[str]) -> frozenset[str]:
     """
     for name in names:
         if name not in _FAMILIES:
-            raise SettingsError(f"--select {name}: no such asset; known: {', '.join(sorted(_FAMILIES))}")
+            raise SettingsError(f"--select {name}: no such asset{nearest(name, sorted(_FAMILIES))}")
         if _FAMILIES[name] is Family.RESULT:
             raise SettingsError(f"--select {name}: follows from the scores of models; compute it: tempkb results")
         if _FAMILIES[name] not in _BUILT:
@@ -180,7 +181,7 @@ def windows_of(store: Store, request: Request, named: Dump | None, dumps: Sequen
     """
     home, settings = store.home, store.home.settings
     if request.windows and request.all_windows:
-        raise SettingsError("--windows and --all exclude one another; give one of them")
+        raise SettingsError("--window and --all exclude one another; give one of them")
     needs_dump = not request.select or bool(set(request.select) & (OF_HISTORY | _names(Family.DUMP)))
     serving = [named] if named else [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]
     if not needs_dump or (not serving and not request.rebuild and (stale_windows(store) or unlinked_windows(store))):
@@ -236,13 +237,13 @@ def _refuse_no_dump(home: Home, serving: Sequence[Dump], dumps: Sequence[Dump]) 
 def _windows_in(text: str, settings: Settings) -> list[Window]:
     windows = list(windows_between(*parse_range(text), settings.granularity))
     if not windows:
-        raise SettingsError(f"--windows {text}: no {settings.granularity} begins in there")
+        raise SettingsError(f"--window {text}: no {settings.granularity} begins in there")
     if windows[0].start < settings.first_window:
         raise SettingsError(
-            f"--windows {text}: the home's windows begin on {settings.first_window} (first_window); "
+            f"--window {text}: the home's windows begin on {settings.first_window} (first_window); "
             f"expected A..B from that day on"
         )
-    refuse_unended(f"--windows {text}", windows, datetime.now(UTC).date(), "--windows {first}..{end}")
+    refuse_unended(f"--window {text}", windows, datetime.now(UTC).date(), "--window {first}..{end}")
     return windows
 
 

@@ -148,7 +148,7 @@ def _to_build(store: Store, plan: Plan, report: Report, wanted: frozenset[str], 
             report.bad[window.key] = (
                 f"some of its texts, or of the tables of its dump, were lost to damage. Found the files of "
                 f"{plan.dump.dump_id}; expected those of {setting_of(snapshot, 'dump_id')}, from which it was built. "
-                f"Put those files back, or build it from the available dump: tempkb build --rebuild --windows "
+                f"Put those files back, or build it from the available dump: tempkb build --rebuild --window "
                 f"{window.start}..{window.end}"
             )
     return tuple(windows)

@@ -27,7 +27,7 @@ def how_to_build(store: Store, window: Window) -> str:
     from tempkb.wiki.revisions.making import plan_windows
 
     first = store.home.settings.first_window
-    answer = f"build it first: tempkb build --windows {window.start}..{window.end}"
+    answer = f"build it first: tempkb build --window {window.start}..{window.end}"
     if window.start < first:
         return f"the home's windows begin on {first} (first_window), so only later snapshots can be built"
     if window in read_windows(store):

@@ -36,7 +36,7 @@ def test_what_is_stale_is_said_with_what_to_type(home_folder, tmp_path, monkeypa
     assert of_snapshots.startswith(
         "made by rules of earlier versions of tempkb, and stays as it is: stable_snapshots (2 partitions); windows are "
     )
-    assert of_snapshots.endswith("tempkb build --rebuild --windows 2021-01-01..2021-07-01 --dump FILE")
+    assert of_snapshots.endswith("tempkb build --rebuild --window 2021-01-01..2021-07-01 --dump FILE")
 
 
 def test_a_dump_here_that_would_serve_a_missing_window_is_named(home_folder, monkeypatch, capsys):

@@ -136,7 +136,7 @@ def test_what_is_withheld_is_named_by_as_many_sentences_of_others_as_the_readme_
     assert leaks[0] == leaks[1]
     assert len(leaks[0]) == 5
     readme = (Path(making.__file__).parents[1] / "README.md").read_text("utf-8")
-    assert "12 of the 60 withheld subjects are named in 292 sentences" in readme
+    assert "12 of the 60 held-out subjects are named in 292 sentences" in readme
 
 
 def test_both_models_read_facts_equally_often_though_their_corpora_differ_in_size(corpora):
@@ -291,7 +291,7 @@ def heed_interrupts():
 def test_who_is_stopped_while_training_leaves_nothing(home, store, sign, code):
     before = {path.name for path in (home / "models").glob("*")}
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    command = [sys.executable, "-m", "tempkb.commands.cli", "model", "demo", "--family", "masked", "--seeds", "20"]
+    command = [sys.executable, "-m", "tempkb.commands.cli", "model", "demo", "--family", "masked", "--n-seeds", "20"]
     running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
     drafts = home / "models" / "drafts"
     while not list(drafts.glob("*/*")):
@@ -320,7 +320,7 @@ def test_the_command_trains_and_adds_each_model_once(home, store):
     for cut, row in zip(CUTS, rows.values(), strict=True):
         assert (row["knows_certainly_until"], row["knows_possibly_until"], row["status"]) == (cut, cut, "ready")
 
-    refused = run_tempkb(home, *command, "--cuts", "2022-01-01,2023-04-01", check=False)
+    refused = run_tempkb(home, *command, "--cut", "2022-01-01,2023-04-01", check=False)
     first = "demo-masked-2022-01-01"
     assert refused.returncode == 1
     assert f"model {first}: expected the checkpoint {home / rows[first]['checkpoint']}" in refused.stderr
@@ -339,10 +339,10 @@ def test_the_command_trains_and_adds_each_model_once(home, store):
     ("options", "said"),
     [
         (("--family", "huge"), "--family huge: no such family; expected one of masked, seq2seq, causal"),
-        (("--cuts", "2022-02-30"), "day '2022-02-30': expected YYYY-MM-DD"),
-        (("--cuts", "2022-01-01,2022-01-01"), "--cuts 2022-01-01,2022-01-01: found a day twice"),
-        (("--cuts", "2022-01-02"), "stable_snapshots is not built at that cut; the nearest are 2022-01-01"),
-        (("--seeds", "0"), "0 is not in the range x>=1"),
+        (("--cut", "2022-02-30"), "day '2022-02-30': expected YYYY-MM-DD"),
+        (("--cut", "2022-01-01,2022-01-01"), "--cut 2022-01-01,2022-01-01: found a day twice"),
+        (("--cut", "2022-01-02"), "stable_snapshots is not built at that cut; the nearest are 2022-01-01"),
+        (("--n-seeds", "0"), "0 is not in the range x>=1"),
     ],
 )
 def test_a_wrong_option_is_one_clear_message(home, options, said):

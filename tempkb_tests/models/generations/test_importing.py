@@ -397,7 +397,7 @@ def test_what_the_harness_gives_is_what_we_give(demo_home, saved, tmp_path):
     assert texts["n"] > 100
     assert texts["n_other"] == 0
     run_tempkb(home, "results")
-    known = run_tempkb(home, "knows", "--models", "far-away")
+    known = run_tempkb(home, "knows", "--model", "far-away")
     assert "far-away" in known.stdout
     run_tempkb(home, "verify")
 

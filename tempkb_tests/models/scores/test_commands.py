@@ -28,21 +28,25 @@ def test_without_a_model_there_is_one_line_that_says_what_to_do(home):
     for arguments, message in [
         (("--all",), "score: the home has no model that is ready; add one: "),
         ((), "score: expected names of models, or --all for all models of the home"),
-        (("nobody",), "model 'nobody': no such model; expected a name from tempkb model list, a folder, or an id"),
+        # What is no name, folder or slip of a name is taken for an id of the hub, as model add does.
+        (("nobody",), "model 'nobody': 'nobody' is neither a folder of this machine nor in its cache"),
         (("nobody", "--all"), "score: expected names of models, or --all"),
     ]:
         done = run_tempkb(home, "score", *arguments, check=False)
         assert done.returncode == 1
         assert message in done.stderr
         assert len(done.stderr.splitlines()) == 1
+    # Nothing was asked, so that nothing follows.
+    assert not Lake(home / "lake").partitions("knows")
 
 
 @pytest.mark.slow
 def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, saved):
     done = run_tempkb(home, "score", str(saved("gpt2")), "--limit", "300", "--benchmark", "dynamic-templama")
     assert "causal.span_end-1.f32" in done.stdout
-    assert "prefers new, %" in done.stdout
-    assert "knowledge and knows are not of the present scores; compute them again: " in " ".join(done.stdout.split())
+    assert "preference rate, %" in done.stdout
+    assert "not of the present scores" not in done.stdout
+    assert query(home, "SELECT DISTINCT model FROM knows") == [{"model": "gpt2"}]
     (counted,) = query(home, "SELECT count(*) AS n FROM prompt_scores WHERE scorer LIKE 'causal.span_end%'")
     assert counted["n"] == 300
     nothing = "Nothing to score: prompt_scores has a row for all that is asked for, of 1 model.\n"
@@ -52,6 +56,14 @@ def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, 
     assert run_tempkb(home, *asked).stdout.startswith(nothing)
     assert "no such release" not in run_tempkb(home, "verify").stdout
 
+    slip = run_tempkb(home, "score", "gpt-2", check=False).stderr
+    assert slip.startswith(
+        "tempkb: model 'gpt-2': no such model; did you mean gpt2? Else add it under a name of its own: "
+    )
+    # What is said of a model when it is added may be said here, too.
+    dated = run_tempkb(home, *asked, "--knows-until", "2020-01-01")
+    assert query(home, "SELECT DISTINCT knows_certainly_until::VARCHAR AS day FROM knows") == [{"day": "2020-01-01"}]
+    assert "not of the present scores" not in dated.stdout
     removed = run_tempkb(home, "model", "rm", "gpt2", "--yes").stdout
     assert "prompt_scores" in removed
     assert Lake(home / "lake").partitions("prompt_scores") == []
@@ -60,13 +72,13 @@ def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, 
 @pytest.mark.slow
 def test_windows_without_prompts_are_refused_and_a_benchmark_without_prompts_in_them_is_no_failure(home, saved):
     run_tempkb(home, "model", "add", "gpt2", str(saved("gpt2")))
-    nothing = run_tempkb(home, "score", "gpt2", "--windows", "2019-01-01..2020-01-01", check=False)
+    nothing = run_tempkb(home, "score", "gpt2", "--window", "2019-01-01..2020-01-01", check=False)
     assert nothing.returncode == 1
     assert "found no prompt about a window that begins on or after 2019-01-01 and before 2020-01-01" in nothing.stderr
     assert len(nothing.stderr.splitlines()) == 1
     # Facts are asked in each quarter. No entity of the release originated on the first day of this one.
     assert query(home, "SELECT count(*) AS n FROM ecbd_prompts WHERE window_start = '2022-04-01'") == [{"n": 0}]
-    run_tempkb(home, "score", "gpt2", "--windows", "2022-04-01..2022-04-02", "--limit", "30")
+    run_tempkb(home, "score", "gpt2", "--window", "2022-04-01..2022-04-02", "--limit", "30")
     assert {row["scorer"] for row in query(home, "SELECT DISTINCT scorer FROM prompt_scores")} == {
         "causal.span_end-1.f32",
         "causal.sentence-1.f32",

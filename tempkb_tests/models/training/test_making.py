@@ -106,7 +106,7 @@ def test_a_temporal_model_is_a_model_of_the_home_that_says_how_it_was_trained(
         trained(store, request)
     assert store.lake.current("mixtures", "tiny") == done.mixture
     assert command_for(store, "mixtures", "tiny") == (
-        f"tempkb train temporal --base {saved('t5')} --windows 2018-01-01..2021-01-01 --release {name_of_release} "
+        f"tempkb train temporal --base {saved('t5')} --window 2018-01-01..2021-01-01 --release {name_of_release} "
         "--preset small --set batch_size=8 --set mini_batch_size=4 --set steps=4 --name tiny"
     )
     remove(store, of_model(store, "tiny"))
@@ -144,7 +144,7 @@ def test_a_model_of_the_home_is_brought_up_to_date_by_its_name(store, saved, tau
     assert (lesson.base, [one.label for one in lesson.periods]) == (str(base), ["2018", "2019", "2020"])
     assert (row["knows_certainly_until"], row["knows_possibly_until"]) == (date(2021, 1, 1), date(2021, 1, 1))
     assert [one.label for one in dating_of(row).periods] == ["2018", "2019", "2020"]
-    assert command_for(store, "mixtures", "tiny").startswith("tempkb train temporal --base until-2020 --windows 2018")
+    assert command_for(store, "mixtures", "tiny").startswith("tempkb train temporal --base until-2020 --window 2018")
     # Without dates nothing is left of how the base was told them, and an expert is a model like another.
     for held in ("until-2020", "experts"):
         trained(store, asked(saved, "uniform", base=held, name=f"of-{held}", **share))
@@ -243,7 +243,7 @@ def test_a_plan_says_what_is_read_and_what_it_takes(store, saved, name_of_releas
     """Tiny T5: 22,688 numbers of four bytes; AdamW keeps two of each, and each has a gradient; two states are kept."""
     n = 4 * read_checkpoint(str(saved("t5"))).n_parameters
     lines = plan(store, asked(saved, release=name_of_release))
-    assert lines[0] == "tiny: 4 steps of 8 examples (30 texts, 2 queries); it would know until 2021-01-01"
+    assert lines[0] == "tiny: 4 steps of 8 examples (30 texts, 2 queries); its training cutoff would be 2021-01-01"
     assert "texts that it may read: 2018 30, 2019 30, 2020 30" in lines
     assert any(line.startswith("not read: 3, held_out") for line in lines)
     assert f"disk: {n / 1e3:.1f} kB for the checkpoint; while it trains {7 * n / 1e3:.1f} kB more" in "\n".join(lines)
@@ -252,7 +252,9 @@ def test_a_plan_says_what_is_read_and_what_it_takes(store, saved, name_of_releas
         "tiny: 3 experts, each of 4 steps of 8 examples (32 texts)"
     )
     half = plan(store, asked(saved, settings=f"{LITTLE},newest_share=0.4"))
-    assert half[0] == "tiny: 4 steps of 8 examples (32 texts; 13 texts of 2020); it would know until 2021-01-01"
+    assert (
+        half[0] == "tiny: 4 steps of 8 examples (32 texts; 13 texts of 2020); its training cutoff would be 2021-01-01"
+    )
     assert store.lake.partitions("mixtures") == []
 
 
@@ -261,7 +263,7 @@ def test_the_command_refuses_says_what_it_would_do_and_what_it_did(store, saved,
         done = CliRunner().invoke(main, ["train", *arguments])
         return done.exit_code, " ".join(done.output.split())
 
-    base = ("--base", str(saved("gpt2")), "--windows", WORDS["windows"], "--preset", "small", "--device", "cpu")
+    base = ("--base", str(saved("gpt2")), "--window", WORDS["windows"], "--preset", "small", "--device", "cpu")
     code, said = run("sideways", *base)
     assert (code, "expected uniform, yearly, temporal or continual" in said) == (1, True)
     code, said = run("uniform", "--preset", "small")

@@ -189,7 +189,7 @@ def test_groups_by_the_end_of_a_models_knowledge_are_each_models_own():
     found = {
         (row["model"], row["variant"], row["entities"]): row
         for row in world.item_rows("table-3")
-        if row["groups"] == "by the end of the model's knowledge"
+        if row["groups"] == "by the model's training cutoff"
     }
     values = {key: row["value"] for key, row in found.items() if row["value"] is not None}
     means = {"before": 1, "inside": 2.5, "after": 5}
@@ -200,7 +200,7 @@ def test_groups_by_the_end_of_a_models_knowledge_are_each_models_own():
     assert found["T5", "no_ent", "inside"]["delta"] == pytest.approx(math.exp(3.5) - math.exp(2.5))
     assert found["T5", "original", "inside"]["n_items"] == 2
     # Cells that cannot be filled say why.
-    assert found["GPT", "original", "after"]["reason"].startswith("the end of the model's knowledge is not known")
+    assert found["GPT", "original", "after"]["reason"].startswith("no training cutoff is stated")
     assert found["T5", "definition", "after"]["reason"].startswith("no item of this group was asked in this variant")
     years = {(row["entities"], row["n_items"]) for row in world.item_rows("table-3") if row["variant"] == "original"}
     assert {("2017-2019", None), ("2020-2021", 4)} <= years

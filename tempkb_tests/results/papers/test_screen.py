@@ -55,9 +55,9 @@ def test_an_item_is_written_as_csv_latex_and_picture(typed, tmp_path):
 
 
 def test_only_some_models_are_shown(typed):
-    said = typed("ecbd", "table-5", "--models", "late")
+    said = typed("ecbd", "table-5", "--model", "late")
     assert ("late" in said, "early" in said) == (True, False)
-    refused = typed("ecbd", "table-5", "--models", "nobody", code=1)
+    refused = typed("ecbd", "table-5", "--model", "nobody", code=1)
     assert "found nothing of nobody; there: demo-cloze; " in refused
 
 

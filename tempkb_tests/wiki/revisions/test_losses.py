@@ -122,7 +122,7 @@ def test_other_files_do_not_bring_lost_texts_back_unless_they_are_asked_to(built
     report = read_again(store, other, windows, windows)
     assert sorted(report.bad) == ["2020-10-01", "2021-01-01"]
     assert "expected those of testwiki-20210701, from which it was built" in report.bad["2020-10-01"]
-    assert report.bad["2020-10-01"].endswith("tempkb build --rebuild --windows 2020-10-01..2021-01-01")
+    assert report.bad["2020-10-01"].endswith("tempkb build --rebuild --window 2020-10-01..2021-01-01")
     assert unbuilt(store, windows) == ["2020-10-01", "2021-01-01"]
     build(store, [Plan(other, None, tuple(windows))], windows, lambda line: None, rebuild=True)
     assert unbuilt(store, windows) == []
