@@ -89,7 +89,7 @@ def test_a_build_of_what_is_built_does_nothing_and_says_so(home):
         ),
         (
             ["build", "--select", "snapshots"],
-            "--select snapshots: no such asset; known: answer_tokens, dated_texts, dump_files",
+            "--select snapshots: no such asset; did you mean stable_snapshots?",
         ),
         (["build", "--windows", "2021-01-01..2022-01-01", "--all"], "exclude one another"),
         (["build", "--dump", "/nowhere/x.xml"], "no such file"),

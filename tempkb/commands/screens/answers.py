@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tempkb.commands.screens.console import print_next, print_sheet, say, show, write_file, write_picture
 from tempkb.commands.screens.failure import as_utf8
@@ -28,6 +28,9 @@ from tempkb.results.tabling import CHANGES, ITEMS, read_named
 from tempkb.store.listings import Across, Listing, Sheet, as_csv, estimate, in_order
 from tempkb.store.quoting import literal, literals
 from tempkb.store.store import Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def _share(column: str, kind: str, row: Sequence[Any]) -> str:
@@ -76,6 +79,31 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
         SettingsError: it was not asked, or its answers were not judged yet.
     """
     store = open_store()
+    found = _judged(store, model, request, f"LIMIT {request.limit}")
+    shown = [(listing, rows) for listing in found if (rows := listing.rows(store))]
+    for listing, rows in shown:
+        show(listing, rows)
+    if not shown:
+        say(f"Found no such answers of {model}.")
+    say(are_due(store, (JUDGED_CHANGES.name,)))
+    if csv_file:
+        every = read_judged(store, model, request)
+        write_file(csv_file, as_csv(every.to_pylist(), every.column_names))
+    print_next(*(() if request.kind else (f"answers {model} --kind {OLD}",)), "knows")
+
+
+def read_judged(store: Store, model: str, request: AnswersRequest) -> "pa.Table":
+    """Return all that a model said beside what is right: of a kind the changes, else the items.
+
+    Raises:
+        SettingsError: it was not asked, or its answers were not judged yet.
+    """
+    listing = _judged(store, model, request)[-1]
+    return store.query(listing.query, *listing.needs)
+
+
+def _judged(store: Store, model: str, request: AnswersRequest, limit: str = "") -> list[Listing]:
+    """The tables of a model's answers."""
     asked = sorted({model_of(key) for key in store.lake.partitions(GENERATIONS.name)})
     if model not in asked:
         raise SettingsError(
@@ -84,19 +112,8 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
         )
     if not store.lake.partitions(JUDGED_CHANGES.name):
         raise SettingsError(f"answers: those of {model} were not judged yet; judge them: tempkb results")
-    listings = (CHANGES,) if request.kind else (CHANGES, ITEMS)
-    words = {"model": model, "conditions": " AND ".join(_conditions(model, request))}
-    found = [one.filled(**words, limit=f"LIMIT {request.limit}") for one in listings]
-    shown = [(listing, rows) for listing in found if (rows := listing.rows(store))]
-    for listing, rows in shown:
-        show(listing, rows)
-    if not shown:
-        say(f"Found no such answers of {model}.")
-    say(are_due(store, (JUDGED_CHANGES.name,)))
-    if csv_file:
-        every = store.query(listings[-1].filled(**words, limit="").query, *listings[-1].needs)
-        write_file(csv_file, as_csv(every.to_pylist(), every.column_names))
-    print_next(*(() if request.kind else (f"answers {model} --kind {OLD}",)), "knows")
+    words = {"model": model, "conditions": " AND ".join(_conditions(model, request)), "limit": limit}
+    return [one.filled(**words) for one in ((CHANGES,) if request.kind else (CHANGES, ITEMS))]
 
 
 def _conditions(model: str, request: AnswersRequest) -> Iterator[str]:

@@ -73,14 +73,9 @@ def print_knowledge(
         SettingsError: there is no such model or release, or nothing that is asked for has scores.
     """
     store = open_store()
-    _refuse_unknown(store, request)
     for line in passed_over(store):
         tell(line)
-    questions = [*read_questions(store, request)]
-    known = known_of(questions)
-    unanswered = [_why_unanswered(one) for one in questions if not one.models]
-    if not known:
-        raise _nothing_known(questions, unanswered)
+    known, unanswered = read_knowledge(store, request)
     for listing, rows in listings_of(known):
         show(listing, rows)
         own = [row["known"] for row in rows]
@@ -109,6 +104,21 @@ def print_knowledge(
     if picture:
         with levels_figure(known) as figure:
             write_picture(picture, figure)
+
+
+def read_knowledge(store: Store, request: KnowledgeRequest) -> tuple[list[Known], list[str]]:
+    """Return what models know of a window, and of which releases no model has a row for what reason.
+
+    Raises:
+        SettingsError: there is no such model or release, or nothing that is asked for has scores.
+    """
+    _refuse_unknown(store, request)
+    questions = [*read_questions(store, request)]
+    known = known_of(questions)
+    unanswered = [_why_unanswered(one) for one in questions if not one.models]
+    if not known:
+        raise _nothing_known(questions, unanswered)
+    return known, unanswered
 
 
 def _nothing_known(questions: Sequence[Question], unanswered: Sequence[str]) -> SettingsError:

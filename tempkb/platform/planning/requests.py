@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tempkb.core.errors import SettingsError, SourceError
+from tempkb.core.options import nearest
 from tempkb.core.settings import Home, Settings, load_home
 from tempkb.core.windows import (
     Window,
@@ -156,7 +157,7 @@ def selected_tables(names: Sequence[str]) -> frozenset[str]:
     """
     for name in names:
         if name not in _FAMILIES:
-            raise SettingsError(f"--select {name}: no such asset; known: {', '.join(sorted(_FAMILIES))}")
+            raise SettingsError(f"--select {name}: no such asset{nearest(name, sorted(_FAMILIES))}")
         if _FAMILIES[name] is Family.RESULT:
             raise SettingsError(f"--select {name}: follows from the scores of models; compute it: tempkb results")
         if _FAMILIES[name] not in _BUILT:
