@@ -3,7 +3,7 @@
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tempkb.commands.declared import words_typed
 from tempkb.core.errors import SettingsError, TempkbError
-from tempkb.core.options import Request, nearest, options_of
+from tempkb.core.options import nearest, options_of, read_all
 from tempkb.core.settings import at_home, home_path
 from tempkb.models.scores.requests import GenerateRequest, ScoreRequest
 from tempkb.platform.api import open_store, read
+from tempkb.platform.planning.declaration import Request as BuildRequest
 from tempkb.results.requests import AnswersRequest, KnowledgeRequest
 from tempkb.store.tables import SIDE_TABLES, by_name
 
@@ -22,21 +23,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tempkb.commands.runs.jobs import Summary
+    from tempkb.models.scores.kinds import Kind
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-_OPTIONS = "{options}"
 _working = RLock()
 
 
-def _takes(request: type[Request]) -> Callable[[_Method], _Method]:
-    """Return a decorator that tells `help` which options a method takes: those of the command, by name."""
+def _takes(request: type) -> Callable[[_Method], _Method]:
+    """Return a decorator by which a method's signature and docstring have the options of a command, by name."""
     options = options_of(request).values()
+    taken = [inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default) for one in options]
+    lines = "\n".join(f"            {one.name}: {one.meaning}" for one in options)
 
     def decorate(method: _Method) -> _Method:
         *own, _asked = inspect.signature(method).parameters.values()
-        taken = [inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default) for one in options]
-        lines = "\n".join(f"            {one.name}: {one.meaning}" for one in options)
-        method.__doc__ = (method.__doc__ or "").replace(_OPTIONS, lines.lstrip())
+        method.__doc__ = (method.__doc__ or "").replace("{options}", lines.lstrip())
         vars(method)["__signature__"] = inspect.signature(method).replace(parameters=[*own, *taken])
         return method
 
@@ -72,14 +73,13 @@ class KnowledgeBase:
         """
         import pyarrow as pa
 
-        rows: list[tuple[object, ...]] = [
-            (one.name, "table", sum(version.rows for version in versions), len(versions), one.meaning)
-            for one in self._store.tables.values()
-            for versions in [self._store.lake.versions(one.name)]
-        ]
-        rows += [(one.name, "view", None, None, one.meaning) for one in self._store.views.values()]
-        names = ("name", "kind", "rows", "partitions", "description")
-        return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+        rows: list[tuple[object, ...]] = []
+        for table in self._store.tables.values():
+            made = self._store.lake.versions(table.name)
+            rows.append((table.name, "table", sum(one.rows for one in made), len(made), table.meaning))
+        rows += [(view.name, "view", None, None, view.meaning) for view in self._store.views.values()]
+        names = ["name", "kind", "rows", "partitions", "description"]
+        return pa.table([*map(list, zip(*rows, strict=True))], names)
 
     def read(
         self, table: str, *, columns: Sequence[str] | None = None, partition: str | None = None, **equal: object
@@ -104,13 +104,10 @@ class KnowledgeBase:
         if partition is not None and table in by_name(SIDE_TABLES):
             equal, partition = {**equal, "partition": partition}, None
         with self._errors():
-            wanted = [columns] if isinstance(columns, str) else columns
-            return read(self._store, table, wanted, partition, equal)
+            return read(self._store, table, [columns] if isinstance(columns, str) else columns, partition, equal)
 
     def sql(self, query: str) -> "pa.Table":
-        """Return the result of one statement that reads (SELECT, FROM, WITH, DESCRIBE ...), as `tempkb sql` does.
-
-        It reads the published tables and views, in `tempkb.duckdb` of the home.
+        """Return the result of one statement that reads the published tables and views, as `tempkb sql` does.
 
         Raises:
             SettingsError: nothing is published yet, or the query does something else, or is wrong.
@@ -131,9 +128,6 @@ class KnowledgeBase:
 
         Args:
             {options}
-
-        Returns:
-            a row for each release, model and scorer, with the columns of the table `knowledge`.
 
         Raises:
             SettingsError: there is no such option, model or release, or no score that can be asked.
@@ -174,15 +168,12 @@ class KnowledgeBase:
 
     @_takes(ScoreRequest)
     def score(self, *models: str, **asked: Any) -> list[str]:
-        """Score the prompts of releases with models, as `tempkb score` does; what has a score is not asked again.
+        """Score the prompts of releases, as `tempkb score` does, and return the names of the models.
 
         Args:
             models: names of models of the home; folders or ids of the Hugging Face hub, which are added first; none for
-                all models of the home.
+                all of the home.
             {options}
-
-        Returns:
-            the names of the models; their scores are in the table `prompt_scores`.
 
         Raises:
             SettingsError: there is no such option, model or release, or nothing to ask.
@@ -192,81 +183,53 @@ class KnowledgeBase:
 
             kb.score("demo-causal-2022-01-01", releases="demo-quarters", limit=10)
         """
-        from tempkb.commands.runs.models import ask
         from tempkb.models.scores.kinds import SCORES
 
-        with self._working():
-            names, summary = ask(SCORES, models, ScoreRequest.of(words_typed(asked)).words, is_all=not models)
-            self._close(summary)
-            return names
+        return self._ask(SCORES, models, asked)
 
     @_takes(GenerateRequest)
     def generate(self, *models: str, **asked: Any) -> list[str]:
-        """Let models answer the questions of releases, as `tempkb generate` does; what is answered is not asked again.
+        """Let models answer the questions of releases, as `tempkb generate` does, and return their names.
 
         Args:
-            models: as of `score`.
+            models: as of `score`; it raises the same errors.
             {options}
-
-        Returns:
-            the names of the models; what they said is in the table `generations`.
-
-        Raises:
-            SettingsError: there is no such option, model or release, or nothing to ask.
-            TempkbError: a model could not be added or asked; what is finished is kept.
 
         Example::
 
             kb.generate("demo-causal-2022-01-01", releases="demo-quarters", limit=10)
         """
-        from tempkb.commands.runs.models import ask
         from tempkb.models.generations.kind import SAID
 
-        with self._working():
-            names, summary = ask(SAID, models, GenerateRequest.of(words_typed(asked)).words, is_all=not models)
-            self._close(summary)
-            return names
+        return self._ask(SAID, models, asked)
 
-    def build(
-        self,
-        *,
-        select: Sequence[str] = (),
-        windows: str = "",
-        all_windows: bool = False,
-        dump_files: Sequence[str | os.PathLike[str]] = (),
-        day: str = "",
-        rebuild: bool = False,
-    ) -> list[str]:
-        """Build tables and publish them, as `tempkb build` does; what is built and current stays.
+    @_takes(BuildRequest)
+    def build(self, **asked: Any) -> list[str]:
+        """Build tables and publish them, as `tempkb build` does, and return the first days of the windows.
 
         Args:
-            select: names of the tables that are wanted, by default all.
-            windows: those whose first day is in [A, B), as "A..B"; by default what a dump serves and is missing.
-            all_windows: all windows that the dumps reach.
-            dump_files: an export, SQL tables or Wikidata's JSON, which form one dump.
-            day: of the files of Wikidata's JSON.
-            rebuild: read a dump again for windows that are built.
-
-        Returns:
-            the first days of the windows that were asked for.
+            {options}
 
         Raises:
-            SettingsError: a table, window or setting is unknown or does not fit.
-            SourceError: there is no dump to build from.
-            TempkbError: something could not be built; what is finished is kept.
+            SettingsError: an option, table, window or setting is unknown or does not fit.
+            TempkbError: there is no dump, or something could not be built; what is finished is kept.
 
         Example::
 
             kb.build(windows="2021-01-01..2021-07-01")
         """
         from tempkb.commands.runs.building import build
-        from tempkb.platform.planning.declaration import Request as BuildRequest
 
-        files = tuple(Path(one).absolute() for one in dump_files)
-        with self._working():
-            summary = build(BuildRequest(tuple(select), windows, all_windows, files, day, rebuild))
-            self._close(summary)
-            return summary.windows
+        with self._running():
+            summary = build(BuildRequest(**read_all("build: ", options_of(BuildRequest), asked)))
+            return self._closed(summary, summary.windows)
+
+    def _ask(self, kind: "Kind", models: Sequence[str], asked: Mapping[str, Any]) -> list[str]:
+        from tempkb.commands.runs.models import ask
+
+        with self._running():
+            names, summary = ask(kind, models, kind.request.of(words_typed(asked)).words, is_all=not models)
+            return self._closed(summary, names)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -278,28 +241,27 @@ class KnowledgeBase:
             raise
 
     @contextmanager
-    def _working(self) -> Iterator[None]:
-        """Let commands, and the processes that they start, work on this home: they know it by the variable."""
+    def _running(self) -> Iterator[None]:
+        """Let what commands run, and the processes that they start, work on this home: they know it by the variable."""
         with _working, self._errors():
-            before = os.environ.get("TEMPKB_HOME")
+            before = {name: value for name, value in os.environ.items() if name == "TEMPKB_HOME"}
             os.environ["TEMPKB_HOME"] = str(self.home)
             try:
                 yield
             finally:
-                if before is None:
-                    del os.environ["TEMPKB_HOME"]
-                else:
-                    os.environ["TEMPKB_HOME"] = before
+                del os.environ["TEMPKB_HOME"]
+                os.environ.update(before)
 
-    def _warn(self, notes: Sequence[str]) -> None:
+    def _warn(self, notes: Iterable[str]) -> None:
         for note in filter(None, notes):
             warnings.warn(at_home(note, home=self.home), stacklevel=3)
 
-    def _close(self, summary: "Summary") -> None:
-        """End what has run: its notes are warnings, its failures an error."""
+    def _closed(self, summary: "Summary", made: list[str]) -> list[str]:
+        """Return what was made: notes of the run are warnings, its failures an error."""
         self._warn(summary.notes)
         if summary.failures:
             raise TempkbError("\n".join(dict.fromkeys(summary.failures)))
+        return made
 
 
 def _require_home(home: Path) -> None:
@@ -309,6 +271,6 @@ def _require_home(home: Path) -> None:
         raise SettingsError(f"home {home}: found a folder of other files; expected a home, with home.toml in it")
     if not home.exists():
         beside = [str(one.parent) for one in home.parent.glob("*/home.toml")]
-        near = nearest(str(home), beside) if beside else ""
         build = at_home("build one: tempkb build --dump FILE", home=home)
+        near = nearest(str(home), beside) if beside else ""
         raise SettingsError(f"home {home}: no such folder; expected a home; {build}{near}")

@@ -17,6 +17,7 @@ from tempkb.commands.python import KnowledgeBase
 from tempkb.core.locks import locked
 from tempkb.core.options import options_of
 from tempkb.models.scores.requests import GenerateRequest, ScoreRequest
+from tempkb.platform.planning.declaration import Request as BuildRequest
 from tempkb.results.requests import AnswersRequest, KnowledgeRequest
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.models.scores.conftest import add, built, saved, store  # noqa: F401 - a home with facts to ask
@@ -102,6 +103,7 @@ def test_columns_a_partition_and_values_are_parts_of_all_rows(kb):
         (lambda kb: kb.answers("x"), "answers: found no answers of a model 'x'; there: none. Let it answer: TEMPKB_HOME={home} tempkb generate x"),
         (lambda kb: kb.score("x"), "model 'x': no such model; expected a name from tempkb model list, a folder, or an id of the Hugging Face hub such as google-t5/t5-large"),
         (lambda kb: kb.generate(decoders="x"), "generate: decoders: no such option; did you mean decoder?"),
+        (lambda kb: kb.build(window="2021-01-01..2021-04-01"), "build: window: no such option; did you mean windows?"),
         (lambda kb: kb.build(select=["mention"]), "--select mention: no such asset; did you mean mentions?"),
     ],
 )  # fmt: skip
@@ -155,6 +157,7 @@ def test_help_lists_the_options_of_the_command():
         ("answers", AnswersRequest),
         ("score", ScoreRequest),
         ("generate", GenerateRequest),
+        ("build", BuildRequest),
     ):
         method = getattr(KnowledgeBase, name)
         options = options_of(request)
