@@ -33,9 +33,7 @@ def open(home: "str | PathLike[str] | None" = None) -> "KnowledgeBase":  # noqa:
     Raises:
         SettingsError: there is no such folder, it is no home, or a setting is not allowed.
 
-    Example::
-
-        kb = tempkb.open("data/demo")
+    Example: `kb = tempkb.open("data/demo")`
     """
     from tempkb.commands.python import KnowledgeBase  # what it imports takes longer than most who import tempkb need
 

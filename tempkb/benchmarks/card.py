@@ -23,42 +23,8 @@ from tempkb.store.versions import Version
 from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
 from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 
-_FRAME = """\
----
-license: {licence}
-language: {language}
-task_categories: {tasks}
-task_ids: {task_ids}
-size_categories: {size}
-tags: {tags}
-pretty_name: {pretty}
-{configs}---
-# {name}
-
-{intro}
-{loading}{sections}
-## Maintenance
-{maintenance}
-`sha256sum -c SHA256SUMS` verifies the files. `croissant.json` describes release and files in the format Croissant 1.1.
-
-## Citation
-Of tempkb, which made the release, and of the benchmark whose data it has:
-
-```bibtex
-{citation}
-```
-"""
 SOURCES = "{files}"
 """The placeholder in a section for the list of the dumps' files with their checksums."""
-_FROZEN = "The release is frozen. Built again from the same dumps with the same design it has the same bytes."
-_ITSELF = """\
-@software{{tempkb,
-  title = {{tempkb: benchmarks of what language models know about when, from Wikimedia's dumps}},
-  author = {{{{The tempkb founders}}}},
-  version = {{{version}}},
-  url = {{https://github.com/tempkb/tempkb}},
-  year = {{2026}}
-}}"""
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B", "n>1B")
 
 
@@ -69,13 +35,13 @@ class Card:
     Attributes:
         licence: the texts' licence, by its name on the hub.
         tasks: categories of tasks, by their names on the hub.
-        intro: what the release is; `{version}` is replaced by tempkb's version.
+        intro: what the release is.
         sections: headings of a datasheet (Gebru et al. 2021) with their texts, in order.
-        later: a further sentence about later versions.
+        maintenance: what becomes of it.
         made: versions of its rows, whose manifests name the files of the dumps.
         language: code of the language of the texts.
         task_ids: finer tasks, by their names on the hub.
-        paper: the citation of the benchmark's paper, in BibTeX.
+        citation: of tempkb and the benchmark's paper, in BibTeX.
         rai: responses to the fields of Croissant's vocabulary of responsible AI, by their names.
     """
 
@@ -83,34 +49,19 @@ class Card:
     tasks: tuple[str, ...]
     intro: str
     sections: tuple[tuple[str, str], ...]
-    later: str = ""
+    maintenance: str = ""
     made: Sequence[Version] = ()
     language: str = "en"
     task_ids: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    paper: str = ""
+    citation: str = ""
     rai: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def about(self) -> str:
-        """What the release is."""
-        return self.intro.replace("{version}", tempkb.__version__).strip()
-
-    @property
-    def maintenance(self) -> str:
-        """What becomes of it."""
-        return f"{_FROZEN} {self.later}".strip()
-
-    @property
-    def citation(self) -> str:
-        """BibTeX of tempkb and of the paper."""
-        return f"{_ITSELF.format(version=tempkb.__version__)}\n\n{self.paper}".strip()
 
 
 @cache
-def texts_beside(module: str) -> dict[str, Any]:
-    """Return what `card.toml` beside the file of a module holds."""
-    texts: dict[str, Any] = tomllib.loads(Path(module).with_name("card.toml").read_text("utf-8"))
+def texts_beside(module: str, file: str = "card.toml") -> dict[str, Any]:
+    """Return what a file beside that of a module holds."""
+    texts: dict[str, Any] = tomllib.loads(Path(module).with_name(file).read_text("utf-8"))
     return texts
 
 
@@ -120,20 +71,20 @@ def card_beside(module: str, made: Sequence[Version], **values: object) -> Card:
     Args:
         values: what takes the places in its texts; `{files}` is `SOURCES`.
     """
-    told = texts_beside(module)
-    filled = {name: text.format(files=SOURCES, **values) for name, text in told["sections"].items()}
+    told, shared = texts_beside(module), texts_beside(__file__)
     values = {"version": tempkb.__version__, **values}
+    filled = {name: text.format(files=SOURCES, **values) for name, text in told["sections"].items()}
     return Card(
         told["licence"],
         tuple(told["tasks"]),
         told["intro"].format(**values),
         tuple((name, text) for name, text in filled.items() if text),
-        told.get("maintenance", ""),
+        f"{shared['maintenance']} {told.get('maintenance', '')}".strip(),
         made,
         str(values["language"]),
         tuple(told["task_ids"]),
         tuple(told["tags"]),
-        told["paper"].strip(),
+        f"{shared['citation'].format(**values)}\n\n{told['paper']}".strip(),
         {name: _filled(said, values) for name, said in told["rai"].items()},
     )
 
@@ -150,14 +101,15 @@ def render(name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
     files, n_rows = _files(card), loadables[0].n_rows if loadables else 0
     sections = [f"\n## {heading}\n{text.replace(SOURCES, files)}\n" for heading, text in card.sections]
     listed = {"language": [card.language], "tasks": card.tasks, "task_ids": card.task_ids, "tags": card.tags}
-    return _FRAME.format(
+    frame: str = texts_beside(__file__)["frame"]
+    return frame.format(
         name=name,
         pretty=json.dumps(name),
         licence=card.licence,
         size=json.dumps([_SIZES[min(max(len(str(n_rows)) - 3, 0), len(_SIZES) - 1)]]),
         configs=front_matter(loadables),
-        loading=section(name, loadables),
-        intro=card.about,
+        loading=section(texts_beside(__file__)["loading"], name, loadables),
+        intro=card.intro,
         sections="".join(sections),
         maintenance=card.maintenance,
         citation=card.citation,

@@ -10,55 +10,15 @@ from typing import Any
 
 import tempkb
 from tempkb.benchmarks.benchmark import CREATOR, URL
-from tempkb.benchmarks.card import Card
+from tempkb.benchmarks.card import Card, texts_beside
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.loading import Config, Loadable
 from tempkb.benchmarks.sources import files_of
 from tempkb.core.wording import counted
-from tempkb.store import types
 from tempkb.store.tables import Table
 from tempkb.store.types import ColumnType, ListOf, StructOf
 from tempkb.store.versions import Version
 
-_CROISSANT = (
-    *("arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileProperty"),
-    *("fileObject", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5"),
-    *("parentField", "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
-    *("separator", "source", "subField", "transform"),
-)
-"""Terms of Croissant that may be used without its prefix."""
-_CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "sc": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "dct": "http://purl.org/dc/terms/",
-    "prov": "http://www.w3.org/ns/prov#",
-    "conformsTo": "dct:conformsTo",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "description": {"@container": "@language"},
-    "name": {"@container": "@language"},
-    **{term: f"cr:{term}" for term in _CROISSANT},
-}
-_CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
-_LICENCES = {
-    "cc-by-sa-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
-    "cc0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
-}
-_KINDS: Mapping[ColumnType, str] = {
-    types.INT8: "cr:Int8",
-    types.INT16: "cr:Int16",
-    types.INT32: "cr:Int32",
-    types.INT64: "cr:Int64",
-    types.FLOAT64: "cr:Float64",
-    types.BOOL: "sc:Boolean",
-    types.STRING: "sc:Text",
-    types.DATE: "sc:Date",
-    types.INSTANT: "sc:DateTime",
-}
 _PARQUET = "application/x-parquet"
 Steps = Sequence[tuple[Table, Version]]
 
@@ -72,19 +32,20 @@ def describe(
         steps: the tables that were made for it, in the order of the data, each with its versions.
         options: of the export.
     """
+    told = texts_beside(__file__, "croissant.toml")
     configs = [(one, one.config) for one in loadables if one.config]
     return {
-        "@context": _CONTEXT,
+        "@context": {**told["context"], **{term: f"cr:{term}" for term in told["terms"].split()}},
         "@type": "sc:Dataset",
-        "conformsTo": _CONFORMS_TO,
+        "conformsTo": told["conforms_to"],
         "name": name,
-        "description": " ".join(card.about.split()),
+        "description": " ".join(card.intro.split()),
         "url": options.get(URL.name) or URL.default,
         "creator": {"@type": "sc:Organization", "name": options.get(CREATOR.name) or CREATOR.default},
         # The newest dump's day, since the same release has the same bytes whenever it is exported.
         "datePublished": card.rai.get("dataCollectionTimeframe", ["1970-01-01"])[-1],
         "version": "1.0.0",
-        "license": _LICENCES.get(card.licence, card.licence),
+        "license": told["licences"].get(card.licence, card.licence),
         "inLanguage": card.language,
         "keywords": [*card.tags],
         "citeAs": card.citation,
@@ -95,17 +56,15 @@ def describe(
         "prov:wasDerivedFrom": [*_sources(card)],
         "prov:wasGeneratedBy": [*_activities(steps)],
         "distribution": [*_files(out), *(_file_set(one) for one, _ in configs)],
-        "recordSet": [_record_set(*one) for one in configs],
+        "recordSet": [_record_set(*one, told["types"]) for one in configs],
     }
 
 
 def _left_out(steps: Steps) -> str:
     """What was seen and not kept, counted by reason."""
     counts = Counter[str]()
-    for _, version in steps:
-        for row in version.exclusions:
-            if not row["reason"].startswith("kept"):
-                counts[f"{row['table_name']}: {row['reason']}"] += row["n"]
+    for row in (row for _, version in steps for row in version.exclusions if not row["reason"].startswith("kept")):
+        counts[f"{row['table_name']}: {row['reason']}"] += row["n"]
     return "; ".join(f"{reason}, {n:,}" for reason, n in sorted(counts.items())) or "Nothing was left out."
 
 
@@ -113,7 +72,7 @@ def _sources(card: Card) -> Iterator[dict[str, Any]]:
     """The files of the dumps."""
     for name, digest in sorted({pair for one in card.made for pair in files_of(one).items()}):
         dump, _, file = name.partition("/")
-        label = f"{dump}: {file}" if file else f"{dump}: its files are not known any more"
+        label = f"{dump}: {file or 'its files are not known any more'}"
         yield {"@type": "prov:Entity", "prov:label": label, **({"sc:sha256": digest} if digest else {})}
 
 
@@ -131,53 +90,41 @@ def _activities(steps: Steps) -> Iterator[dict[str, Any]]:
         }
 
 
+def _named(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"@type": f"cr:{kind}", "@id": name, "name": name, **more}
+
+
 def _files(out: ExportFolder) -> Iterator[dict[str, Any]]:
     for name, size, digest in out.written("parquet"):
-        yield {
-            "@type": "cr:FileObject",
-            "@id": name,
-            "name": name,
-            "contentUrl": name,
-            "contentSize": f"{size} B",
-            "encodingFormat": _PARQUET,
-            "sha256": digest,
-        }
+        about = {"contentSize": f"{size} B", "encodingFormat": _PARQUET, "sha256": digest}
+        yield _named("FileObject", name, contentUrl=name, **about)
 
 
 def _file_set(loadable: Loadable) -> dict[str, Any]:
-    return {
-        "@type": "cr:FileSet",
-        "@id": f"files-of-{loadable.name}",
-        "name": f"files-of-{loadable.name}",
-        "description": f"The Parquet files of {loadable.name}.",
-        "encodingFormat": _PARQUET,
-        "includes": [pattern for _, pattern in loadable.splits],
-    }
+    includes = [pattern for _, pattern in loadable.splits]
+    return _named("FileSet", f"files-of-{loadable.name}", encodingFormat=_PARQUET, includes=includes)
 
 
-def _record_set(loadable: Loadable, config: Config) -> dict[str, Any]:
+def _record_set(loadable: Loadable, config: Config, kinds: Mapping[str, str]) -> dict[str, Any]:
     name = config.name
-    return {
-        "@type": "cr:RecordSet",
-        "@id": name,
-        "name": name,
-        "description": f"{loadable.n_rows:,} rows; each is {config.meaning}.",
+    return _named(
+        "RecordSet",
+        name,
+        description=f"{loadable.n_rows:,} rows; each is {config.meaning}.",
         **({"key": [{"@id": f"{name}/{one}"} for one in config.key]} if config.key else {}),
-        "field": [
-            {**_field(f"{name}/{one.name}", one.type, name, one.name), "description": one.meaning}
-            for one in config.columns
-        ],
-    }
+        field=[{**_field(f"{name}/{one.name}", one.type, kinds), "description": one.meaning} for one in config.columns],
+    )
 
 
-def _field(place: str, kind: ColumnType, config: str, column: str, *inside: str) -> dict[str, Any]:
-    """A column, or what is inside it, with its parts."""
+def _field(place: str, kind: ColumnType, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """A column, or what is inside it, with its parts; `place` is config/column/part."""
+    config, column, *inside = place.split("/")
     field: dict[str, Any] = {"@type": "cr:Field", "@id": place, "name": place.rpartition("/")[2]}
     if isinstance(kind, ListOf):
         field |= {"isArray": True, "arrayShape": "-1"}
         kind = kind.item
     if isinstance(kind, StructOf):
-        return field | {"subField": [_field(f"{place}/{n}", one, config, column, *inside, n) for n, one in kind.fields]}
+        return field | {"subField": [_field(f"{place}/{name}", one, kinds) for name, one in kind.fields]}
     path = {"transform": {"jsonPath": ".".join(inside)}} if inside else {}
     source = {"fileSet": {"@id": f"files-of-{config}"}, "extract": {"column": column}, **path}
-    return field | {"dataType": _KINDS[kind], "source": source}
+    return field | {"dataType": kinds[str(kind)], "source": source}

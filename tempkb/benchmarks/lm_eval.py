@@ -87,18 +87,13 @@ class LmEvalTask:
 
     Attributes:
         name: behind that of the release.
-        rows: returns the rows of a release, with the columns of `columns_of`, but for those of the export itself; each
-            `date`, the label of a window, is a task of its own.
+        rows: returns the rows of a release, with what is asked, and of which item; each `date`, the label of a window,
+            is a task of its own.
     """
 
     name: str
     output: Output
     rows: Callable[[Store, Any], pa.Table]
-
-
-def columns_of(output: Output) -> list[str]:
-    """Return the columns that a task's rows bring: what is asked, and of which item."""
-    return [name for name in (*_ABOUT, *_ASKED[output]) if name not in ("release", "digest", "task", "n_rows")]
 
 
 def parts_of(store: Store, release: AnyRelease, digest: str, task: LmEvalTask) -> Iterator[tuple[str, str, pa.Table]]:

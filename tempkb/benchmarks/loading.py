@@ -173,55 +173,27 @@ def front_matter(loadables: Sequence[Loadable]) -> str:
     return "\n".join(["configs:", *lines, ""]) if lines else ""
 
 
-def section(name: str, loadables: Sequence[Loadable]) -> str:
-    """Return the card's section about loading; empty if there is nothing to load."""
+def section(frame: str, name: str, loadables: Sequence[Loadable]) -> str:
+    """Return the card's sections about loading and columns in their frame; empty if there is nothing to load."""
     if not loadables:
         return ""
     rows = [f"| `{one.name}` | {_listed(one.splits)} | {one.n_rows:,} | {one.meaning} |" for one in loadables]
-    columns = [
-        line
-        for one in loadables
-        if one.config
-        for line in (
-            f"\nColumns of `{one.name}`:\n\n| column | type | meaning |\n| --- | --- | --- |",
-            *(f"| `{column.name}` | {column.sql_type} | {escaped(column.meaning)} |" for column in one.config.columns),
-        )
-    ]
-    shown = loadables[-1]
-    return _SECTION.format(
+    columns: list[str] = []
+    for one in (one.config for one in loadables if one.config):
+        columns += [f"\nColumns of `{one.name}`:\n", "| column | type | meaning |", "| --- | --- | --- |"]
+        columns += [f"| `{column.name}` | {column.sql_type} | {escaped(column.meaning)} |" for column in one.columns]
+    first, last = loadables[0], loadables[-1]
+    return frame.format(
         name=name,
-        other=shown.name,
-        split=shown.splits[0][0],
+        other=last.name,
+        split=last.splits[0][0],
         rows="\n".join(rows),
         columns="\n".join(columns),
-        first=loadables[0].name,
-        example=loadables[0].example,
+        first=first.name,
+        example=first.example,
     )
 
 
 def _listed(splits: Sequence[tuple[str, str]]) -> str:
     names = [f"`{one}`" for one, _ in splits]
     return ", ".join(names if len(names) <= _FEW else [names[0], "...", names[-1]])
-
-
-_SECTION = """
-## Loading
-```python
-from datasets import load_dataset
-
-load_dataset("path/to/{name}")  # the first config
-load_dataset("path/to/{name}", "{other}", split="{split}")
-```
-
-| config | splits | rows | a row is |
-| --- | --- | ---: | --- |
-{rows}
-
-## Columns
-The first row of `{first}`:
-
-```json
-{example}
-```
-{columns}
-"""

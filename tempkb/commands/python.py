@@ -67,9 +67,7 @@ class KnowledgeBase:
     def tables(self) -> "pa.Table":
         """What can be read: name, kind (table or view), rows and partitions (null of views), and description.
 
-        Example::
-
-            kb.tables.to_pandas()
+        Example: `kb.tables.to_pandas()`
         """
         import pyarrow as pa
 
@@ -96,10 +94,7 @@ class KnowledgeBase:
             SettingsError: there is no such table, column, partition or comparable value; nothing of the table is
                 built; or nothing of the cut, window, release, model, linker, corpus or dump. It names the nearest.
 
-        Example::
-
-            kb.read("stable_snapshots", columns=["title", "standing_seconds"], cut="2021-10-01")
-            kb.read("mentions", partition="2021-07-01").num_rows
+        Example: `kb.read("stable_snapshots", columns=["title", "standing_seconds"], cut="2021-10-01")`
         """
         if partition is not None and table in by_name(SIDE_TABLES):
             equal, partition = {**equal, "partition": partition}, None
@@ -112,9 +107,7 @@ class KnowledgeBase:
         Raises:
             SettingsError: nothing is published yet, or the query does something else, or is wrong.
 
-        Example::
-
-            kb.sql("SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut")
+        Example: `kb.sql("SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut")`
         """
         from tempkb.commands.screens.query import asking
 
@@ -132,9 +125,7 @@ class KnowledgeBase:
         Raises:
             SettingsError: there is no such option, model or release, or no score that can be asked.
 
-        Example::
-
-            kb.knows(window="2023-01-01..2024-01-01").select(["model", "value", "low", "high", "verdict"])
+        Example: `kb.knows(window="2023-01-01..2024-01-01").select(["model", "value", "low", "high", "verdict"])`
         """
         from tempkb.commands.screens.results import read_knowledge
         from tempkb.results.reading import passed_over
@@ -157,9 +148,7 @@ class KnowledgeBase:
         Raises:
             SettingsError: there is no such option, or the model was not asked, or its answers were not judged yet.
 
-        Example::
-
-            kb.answers("demo-causal-2022-01-01", releases="demo-quarters")
+        Example: `kb.answers("demo-causal-2022-01-01", releases="demo-quarters")`
         """
         from tempkb.commands.screens.answers import read_judged
 
@@ -179,9 +168,7 @@ class KnowledgeBase:
             SettingsError: there is no such option, model or release, or nothing to ask.
             TempkbError: a model could not be added or asked; what is finished is kept.
 
-        Example::
-
-            kb.score("demo-causal-2022-01-01", releases="demo-quarters", limit=10)
+        Example: `kb.score("demo-causal-2022-01-01", releases="demo-quarters", limit=10)`
         """
         from tempkb.models.scores.kinds import SCORES
 
@@ -195,9 +182,7 @@ class KnowledgeBase:
             models: as of `score`; it raises the same errors.
             {options}
 
-        Example::
-
-            kb.generate("demo-causal-2022-01-01", releases="demo-quarters", limit=10)
+        Example: `kb.generate("demo-causal-2022-01-01", releases="demo-quarters", limit=10)`
         """
         from tempkb.models.generations.kind import SAID
 
@@ -214,9 +199,7 @@ class KnowledgeBase:
             SettingsError: an option, table, window or setting is unknown or does not fit.
             TempkbError: there is no dump, or something could not be built; what is finished is kept.
 
-        Example::
-
-            kb.build(windows="2021-01-01..2021-07-01")
+        Example: `kb.build(windows="2021-01-01..2021-07-01")`
         """
         from tempkb.commands.runs.building import build
 

@@ -42,18 +42,7 @@ def open_store(patience: Patience | None = None, home: Path | None = None) -> St
 def read(
     store: Store, table: str, columns: Sequence[str] | None, partition: str | None, equal: Mapping[str, Any]
 ) -> "pa.Table":
-    """Return rows of a table or view from the lake, so that neither a running build nor an open database is in the way.
-
-    Args:
-        table: its name, or `exclusions` or `manifest`.
-        columns: names of those that are wanted; None for all.
-        partition: of the table, by its key; None for all.
-        equal: column name -> value of the rows that are wanted.
-
-    Raises:
-        SettingsError: there is no such table, column, partition or comparable value, nothing of the table is built, or
-            nothing of the named cut, window, release, model, linker, corpus or dump.
-    """
+    """Return rows of a table or view, as `KnowledgeBase.read` says; of the lake, so that no open file is in the way."""
     version = _version_of(store, table, partition) if partition is not None else None
     rows = store.read(table, columns, version, **equal)
     if not rows.num_rows and version is None:
@@ -83,8 +72,7 @@ def _version_of(store: Store, table: str, partition: str) -> Version:
 
 def _near(name: str, there: Sequence[str]) -> str:
     """The name that is most like another, or the last that are there, as the end of a message."""
-    near = nearest(name, list(there))
-    return f"; the last that it has: {', '.join(there[-_SHOWN:]) or 'none'}" if near.startswith("; known") else near
+    return nearest(name, [*there], f"the last that it has: {', '.join(there[-_SHOWN:]) or 'none'}")
 
 
 def _refuse_unbuilt(store: Store, table: str) -> None:

@@ -104,7 +104,9 @@ def described(tmp_path):
     )
     config = Config("asked", "asked", "a question", parts, COLUMNS, ("text",))
     rai = {"dataCollectionTimeframe": ["2020-01-01", "2021-02-03"], "dataBiases": ["Much."]}
-    card = Card("cc0-1.0", ("fill-mask",), "Two rows.", (), language="de", task_ids=("slot-filling",), rai=rai)
+    card = Card(
+        "cc0-1.0", ("fill-mask",), "Two rows.", (), language="de", task_ids=("slot-filling",), citation="@a{b}", rai=rai
+    )
     with export_folder(tmp_path / "out", "an export", ()) as out:
         loadables = write_config(None, None, out, config)
         told = describe("mine", card, loadables, [], out, {"url": "https://example.org/d", "creator": "Ada"})
