@@ -74,10 +74,8 @@ LM_EVAL = Option(
 )
 """The option of an export that adds the tasks of `Methods.lm_eval`."""
 
-URL = Option(
-    "url", "Where it will be found, for croissant.json.", default="https://github.com/tempkb/tempkb", metavar="URL"
-)
-CREATOR = Option("creator", "Who publishes it, for croissant.json.", default="The tempkb founders", metavar="NAME")
+URL = Option("url", "Where it will be found, for croissant.json; by default tempkb's own page.", metavar="URL")
+CREATOR = Option("creator", "Who publishes it, for croissant.json; by default tempkb's founders.", metavar="NAME")
 """The options of every export, of what the rows do not tell."""
 
 

@@ -40,8 +40,8 @@ def describe(
         "conformsTo": told["conforms_to"],
         "name": name,
         "description": " ".join(card.intro.split()),
-        "url": options.get(URL.name) or URL.default,
-        "creator": {"@type": "sc:Organization", "name": options.get(CREATOR.name) or CREATOR.default},
+        "url": options.get(URL.name) or told["url"],
+        "creator": {"@type": "sc:Organization", "name": options.get(CREATOR.name) or told["creator"]},
         # The newest dump's day, since the same release has the same bytes whenever it is exported.
         "datePublished": card.rai.get("dataCollectionTimeframe", ["1970-01-01"])[-1],
         "version": "1.0.0",
