@@ -5,9 +5,10 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tempkb.commands.declared import words_typed
 from tempkb.core.errors import SettingsError, TempkbError
@@ -30,16 +31,22 @@ _working = RLock()
 
 
 def _takes(request: type) -> Callable[[_Method], _Method]:
-    """Return a decorator by which a method's signature and docstring have the options of a command, by name."""
-    options = options_of(request).values()
-    taken = [inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default) for one in options]
-    lines = "\n".join(f"            {one.name}: {one.meaning}" for one in options)
+    """Return a decorator by which a method takes the options of a command: by their names there, or in the request."""
+    options = {one.typed_as.strip("-").replace("-", "_"): one for one in options_of(request).values()}
+    taken = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default) for name, one in options.items()
+    ]
+    lines = "\n".join(f"            {name}: {one.meaning}" for name, one in options.items())
 
     def decorate(method: _Method) -> _Method:
+        @wraps(method)
+        def call(self: "KnowledgeBase", *given: Any, **asked: Any) -> Any:
+            return method(self, *given, **{options[n].name if n in options else n: asked[n] for n in asked})
+
         *own, _asked = inspect.signature(method).parameters.values()
-        method.__doc__ = (method.__doc__ or "").replace("{options}", lines.lstrip())
-        vars(method)["__signature__"] = inspect.signature(method).replace(parameters=[*own, *taken])
-        return method
+        call.__doc__ = (method.__doc__ or "").replace("{options}", lines.lstrip())
+        vars(call)["__signature__"] = inspect.signature(method).replace(parameters=[*own, *taken])
+        return cast(_Method, call)
 
     return decorate
 
@@ -148,7 +155,7 @@ class KnowledgeBase:
         Raises:
             SettingsError: there is no such option, or the model was not asked, or its answers were not judged yet.
 
-        Example: `kb.answers("demo-causal-2022-01-01", releases="demo-quarters")`
+        Example: `kb.answers("demo-causal-2022-01-01", release="demo-quarters")`
         """
         from tempkb.commands.screens.answers import read_judged
 
@@ -168,7 +175,7 @@ class KnowledgeBase:
             SettingsError: there is no such option, model or release, or nothing to ask.
             TempkbError: a model could not be added or asked; what is finished is kept.
 
-        Example: `kb.score("demo-causal-2022-01-01", releases="demo-quarters", limit=10)`
+        Example: `kb.score("demo-causal-2022-01-01", release="demo-quarters", limit=10)`
         """
         from tempkb.models.scores.kinds import SCORES
 
@@ -182,7 +189,7 @@ class KnowledgeBase:
             models: as of `score`; it raises the same errors.
             {options}
 
-        Example: `kb.generate("demo-causal-2022-01-01", releases="demo-quarters", limit=10)`
+        Example: `kb.generate("demo-causal-2022-01-01", release="demo-quarters", limit=10)`
         """
         from tempkb.models.generations.kind import SAID
 

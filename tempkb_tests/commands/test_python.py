@@ -95,11 +95,11 @@ def test_columns_a_partition_and_values_are_parts_of_all_rows(kb):
         (lambda kb: kb.read("exclusions", partition="demo-cloce"), "partition demo-cloce: exclusions has nothing of it; did you mean demo-cloze?"),
         (lambda kb: kb.read("manifest", table_name="mention"), "table_name mention: manifest has nothing of it; did you mean mentions?"),
         (lambda kb: kb.read("stable_snapshots", cut="2021-09-30"), "cut 2021-09-30: stable_snapshots is not built at that cut; the nearest are 2021-10-01, 2021-07-01, 2022-01-01"),
-        (lambda kb: kb.knows(model="x"), "knows: model: no such option; did you mean models?"),
+        (lambda kb: kb.knows(modle="x"), "knows: modle: no such option; did you mean models?"),
         (lambda kb: kb.answers("x"), "answers: found no answers of a model 'x'; there: none. Let it answer: TEMPKB_HOME={home} tempkb generate x"),
         (lambda kb: kb.score("x"), "model 'x': no such model; expected a name from tempkb model list, a folder, or an id of the Hugging Face hub such as google-t5/t5-large"),
         (lambda kb: kb.generate(decoders="x"), "generate: decoders: no such option; did you mean decoder?"),
-        (lambda kb: kb.build(window="2021-01-01..2021-04-01"), "build: window: no such option; did you mean windows?"),
+        (lambda kb: kb.build(windws="2021-01-01..2021-04-01"), "build: windws: no such option; did you mean windows?"),
         (lambda kb: kb.build(select=["mention"]), "--select mention: no such asset; did you mean mentions?"),
     ],
 )  # fmt: skip
@@ -156,10 +156,10 @@ def test_help_lists_the_options_of_the_command():
         ("build", BuildRequest),
     ):
         method = getattr(KnowledgeBase, name)
-        options = options_of(request)
+        options = {one.typed_as[2:].replace("-", "_"): one for one in options_of(request).values()}
         taken = [one for one in inspect.signature(method).parameters.values() if one.kind is one.KEYWORD_ONLY]
-        assert {one.name: one.default for one in taken} == {one.name: one.default for one in options.values()}
-        assert all(f"\n            {one.name}: {one.meaning}" in method.__doc__ for one in options.values())
+        assert {one.name: one.default for one in taken} == {name: one.default for name, one in options.items()}
+        assert all(f"\n            {name}: {one.meaning}" in method.__doc__ for name, one in options.items())
     assert set(examples()) == {"tables", "read", "sql", "knows", "answers", "score", "generate", "build"}
 
 
@@ -170,12 +170,9 @@ def test_reading_as_the_docstrings_show(kb, scored_home):  # noqa: F811
 
 
 def test_knows_gives_the_rows_of_the_command(kb, scored_home, tmp_path):  # noqa: F811
-    window = {"window": "2022-01-01..2023-07-01", "earlier": "2021-01-01..2022-01-01", "models": ["late"]}
-    rows = tempkb.open(scored_home).knows(**window).to_pylist()
-    run_tempkb(
-        scored_home, "knows", "--csv", str(tmp_path / "k.csv"),
-        *("--window", window["window"], "--earlier", window["earlier"], "--models", "late"),
-    )  # fmt: skip
+    window = "2022-01-01..2023-07-01"
+    rows = tempkb.open(scored_home).knows(window=window, models=["late"]).to_pylist()
+    run_tempkb(scored_home, "knows", "--csv", str(tmp_path / "k.csv"), "--window", window, "--models", "late")
     with (tmp_path / "k.csv").open() as file:
         written = list(csv.DictReader(file))
     assert len(rows) == len(written) > 0
@@ -192,7 +189,7 @@ def test_models_are_asked_by_the_same_steps_as_by_the_command(store, add, tmp_pa
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "elsewhere"))
     kb = tempkb.open(home)
     for method in ("score", "generate"):
-        line = examples()[method].replace("demo-causal-2022-01-01", name).replace('releases="demo-quarters", ', "")
+        line = examples()[method].replace("demo-causal-2022-01-01", name).replace('release="demo-quarters", ', "")
         assert eval(line, {"kb": kb}) == [name]
         run_tempkb(other, method, name, "--limit", "10")
     assert os.environ["TEMPKB_HOME"] == str(tmp_path / "elsewhere"), "as it was"
@@ -201,9 +198,14 @@ def test_models_are_asked_by_the_same_steps_as_by_the_command(store, add, tmp_pa
         assert kb.read(table).num_rows > 0
     run_tempkb(home, "results")
     line = re.sub(r'"demo-causal.*"', f'"{name}"', examples()["answers"])
-    assert eval(line, {"kb": kb}).num_rows > 0
+    rows = eval(line, {"kb": kb})
+    assert set(rows["kind"].to_pylist()) == {"changes", "items"}
+    assert {"kind", "said", "new", "accepted"} < set(rows.column_names)
+    run_tempkb(home, "answers", name, "--csv", str(tmp_path / "a.csv"))
+    with (tmp_path / "a.csv").open() as file:
+        assert [row["item_id"] for row in csv.DictReader(file)] == rows["item_id"].to_pylist()
     with pytest.raises(tempkb.SettingsError, match="score: found the release 'none'; expected a release"):
-        kb.score(name, releases="none")
+        kb.score(name, release="none")
 
 
 @pytest.mark.slow

@@ -93,13 +93,18 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
 
 
 def read_judged(store: Store, model: str, request: AnswersRequest) -> "pa.Table":
-    """Return all that a model said beside what is right: of a kind the changes, else the items.
+    """Return all that a model said beside what is right: rows of changes and of items, told apart by `kind`.
 
     Raises:
         SettingsError: it was not asked, or its answers were not judged yet.
     """
-    listing = _judged(store, model, request)[-1]
-    return store.query(listing.query, *listing.needs)
+    import pyarrow as pa
+
+    found = []
+    for one in _judged(store, model, request):
+        rows = store.query(one.query, *one.needs)
+        found.append(rows.add_column(0, "kind", pa.array([one.title.partition(":")[0]] * len(rows), pa.string())))
+    return pa.concat_tables(found, promote_options="default")
 
 
 def _judged(store: Store, model: str, request: AnswersRequest, limit: str = "") -> list[Listing]:
