@@ -42,7 +42,7 @@ def describe(
         "description": " ".join(card.intro.split()),
         "url": options.get(URL.name) or told["url"],
         "creator": {"@type": "sc:Organization", "name": options.get(CREATOR.name) or told["creator"]},
-        # The newest dump's day, since the same release has the same bytes whenever it is exported.
+        # The last day of what it is made from, since the same release has the same bytes whenever it is exported.
         "datePublished": card.rai.get("dataCollectionTimeframe", ["1970-01-01"])[-1],
         "version": "1.0.0",
         "license": told["licences"].get(card.licence, card.licence),

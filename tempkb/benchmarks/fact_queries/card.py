@@ -36,7 +36,7 @@ def card_of(
             ).fetchall()
             ((n_provisional,),) = connection.execute("SELECT count(*) FROM queries WHERE is_provisional").fetchall()
         n_queries, design = sum(n for _, _, n in counted), release.design
-        most, _, n_most = max(counted, key=lambda row: row[2])
+        most, _, n_most = max(counted, key=lambda row: row[2], default=("none", 0, 0))
         return card_beside(
             __file__,
             release_versions(store, FACT_SPELLS, release.name),
@@ -47,7 +47,7 @@ def card_of(
             n_provisional=n_provisional,
             n_relations=len(counted),
             most=most,
-            most_share=n_most / n_queries,
+            most_share=n_most / max(n_queries, 1),
             language=design.language,
             max_subjects=design.max_subjects,
             by=texts_beside(__file__)["by"][design.popularity],
