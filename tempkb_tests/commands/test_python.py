@@ -97,7 +97,7 @@ def test_columns_a_partition_and_values_are_parts_of_all_rows(kb):
         (lambda kb: kb.read("stable_snapshots", cut="2021-09-30"), "cut 2021-09-30: stable_snapshots is not built at that cut; the nearest are 2021-10-01, 2021-07-01, 2022-01-01"),
         (lambda kb: kb.knows(modle="x"), "knows: modle: no such option; did you mean models?"),
         (lambda kb: kb.answers("x"), "answers: found no answers of a model 'x'; there: none. Let it answer: TEMPKB_HOME={home} tempkb generate x"),
-        (lambda kb: kb.score("x"), "model 'x': no such model; expected a name from tempkb model list, a folder, or an id of the Hugging Face hub such as google-t5/t5-large"),
+        (lambda kb: kb.score(), "score: the home has no model that is ready; add one: TEMPKB_HOME={home} tempkb model add NAME CHECKPOINT"),
         (lambda kb: kb.generate(decoders="x"), "generate: decoders: no such option; did you mean decoder?"),
         (lambda kb: kb.build(windws="2021-01-01..2021-04-01"), "build: windws: no such option; did you mean windows?"),
         (lambda kb: kb.build(select=["mention"]), "--select mention: no such asset; did you mean mentions?"),
