@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -97,17 +98,28 @@ def test_columns_a_partition_and_values_are_parts_of_all_rows(kb):
         (lambda kb: kb.read("stable_snapshots", cut="2021-09-30"), "cut 2021-09-30: stable_snapshots is not built at that cut; the nearest are 2021-10-01, 2021-07-01, 2022-01-01"),
         (lambda kb: kb.knows(modle="x"), "knows: modle: no such option; did you mean models?"),
         (lambda kb: kb.answers("x"), "answers: found no answers of a model 'x'; there: none. Let it answer: TEMPKB_HOME={home} tempkb generate x"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_an_error_with_the_nearest_name(kb, ask, message):
+    with pytest.raises(tempkb.SettingsError) as raised:
+        ask(kb)
+    assert str(raised.value) == message.format(home=shlex.quote(str(kb.home)))
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
         (lambda kb: kb.score(), "score: the home has no model that is ready; add one: TEMPKB_HOME={home} tempkb model add NAME CHECKPOINT"),
         (lambda kb: kb.generate(decoders="x"), "generate: decoders: no such option; did you mean decoder?"),
         (lambda kb: kb.build(windws="2021-01-01..2021-04-01"), "build: windws: no such option; did you mean windows?"),
         (lambda kb: kb.build(select=["mention"]), "--select mention: no such asset; did you mean mentions?"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_an_error_with_the_nearest_name(kb, ask, message):
+def test_what_cannot_be_run_is_an_error(kb, tmp_path, ask, message):
+    own = tempkb.open(shutil.copytree(kb.home, tmp_path / "home"))
     with pytest.raises(tempkb.SettingsError) as raised:
-        ask(kb)
-    shown = repr(str(kb.home)) if '"' not in str(kb.home) else "'" + str(kb.home).replace("'", "'\"'\"'") + "'"
-    assert str(raised.value) == message.format(home=shown)
+        ask(own)
+    assert str(raised.value) == message.format(home=own.home)
 
 
 def test_a_query_that_does_not_only_read_is_refused(kb):
@@ -201,6 +213,12 @@ def test_models_are_asked_by_the_same_steps_as_by_the_command(store, add, tmp_pa
     rows = eval(line, {"kb": kb})
     assert set(rows["kind"].to_pylist()) == {"changes", "items"}
     assert {"kind", "said", "new", "accepted"} < set(rows.column_names)
+    (release,) = set(rows["release"].to_pylist())
+    assert kb.answers(name, release=release).equals(rows)
+    with pytest.raises(
+        tempkb.SettingsError, match=f"answers: release '{release}x': no such release; did you mean {release}"
+    ):
+        kb.answers(name, release=f"{release}x")
     run_tempkb(home, "answers", name, "--csv", str(tmp_path / "a.csv"))
     with (tmp_path / "a.csv").open() as file:
         assert [row["item_id"] for row in csv.DictReader(file)] == rows["item_id"].to_pylist()

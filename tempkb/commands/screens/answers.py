@@ -5,11 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tempkb.benchmarks.register import release_names
 from tempkb.commands.screens.console import print_next, print_sheet, say, show, write_file, write_picture
 from tempkb.commands.screens.failure import as_utf8
 from tempkb.commands.screens.scores import print_asked
 from tempkb.core.errors import SettingsError
-from tempkb.core.options import Words
+from tempkb.core.options import Words, nearest
 from tempkb.core.statistics.estimates import proportion
 from tempkb.core.wording import percent, rounded
 from tempkb.models.generations.kind import SAID
@@ -115,6 +116,9 @@ def _judged(store: Store, model: str, request: AnswersRequest, limit: str = "") 
             f"answers: found no answers of a model {model!r}; there: {', '.join(asked) or 'none'}. Let it answer: "
             f"tempkb generate {model}"
         )
+    there = release_names(store.home)
+    if odd := sorted({*request.releases} - {*there}):
+        raise SettingsError(f"answers: release {odd[0]!r}: no such release{nearest(odd[0], there)}")
     if not store.lake.partitions(JUDGED_CHANGES.name):
         raise SettingsError(f"answers: those of {model} were not judged yet; judge them: tempkb results")
     words = {"model": model, "conditions": " AND ".join(_conditions(model, request)), "limit": limit}
