@@ -1,25 +1,44 @@
 """tempkb turns Wikimedia's dumps into benchmarks of what language models know about when.
 
-From Python, read any table of a home as Arrow::
+From Python, open a home and ask it; `help(tempkb.open)` says how::
 
     import tempkb
-    tempkb.read("stable_snapshots", cut="2021-01-01")
+
+    kb = tempkb.open("data/demo")
+    kb.tables.to_pandas()
+    kb.read("stable_snapshots", columns=["title", "standing_seconds"], cut="2021-01-01")
+    kb.sql("SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut")
+    kb.knows()
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from tempkb.core.errors import SettingsError, TempkbError
 
 if TYPE_CHECKING:
-    from tempkb.platform.api import read as read
+    from os import PathLike
 
-__all__ = ["__version__", "read"]
+    from tempkb.commands.python import KnowledgeBase
+
+__version__ = "0.1.0"
+__all__ = ["SettingsError", "TempkbError", "__version__", "open"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import `read` on first use, so that workers which never read do not pay for it."""
-    if name == "read":
-        from tempkb.platform.api import read
+def open(home: "str | PathLike[str] | None" = None) -> "KnowledgeBase":  # noqa: A001 - as files are opened
+    """Open a home, which holds all data of one wiki, to read its tables and to do what the commands do.
 
-        return read
-    raise AttributeError(f"module 'tempkb' has no attribute {name!r}")
+    Args:
+        home: its folder; by default the one that `TEMPKB_HOME` names, or else data/demo. It may be empty, for `build`.
+
+    Raises:
+        SettingsError: there is no such folder, it is no home, or a setting is not allowed.
+
+    Example: `kb = tempkb.open("data/demo")`
+    """
+    from tempkb.commands.python import KnowledgeBase  # what it imports takes longer than most who import tempkb need
+
+    return KnowledgeBase(home)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -140,7 +140,7 @@ def read(demo_home, monkeypatch):
     for name in ("TEMPKB_NAMESPACES", "TEMPKB_WORKERS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
-    return tempkb.read
+    return tempkb.open().read
 
 
 @pytest.fixture

@@ -54,6 +54,7 @@ SHARED_BY_BENCHMARKS = {
     "cutting",
     "sentences",
     "card",
+    "croissant",
     "designs",
     "linkable",
     "export_folder",

@@ -74,6 +74,10 @@ LM_EVAL = Option(
 )
 """The option of an export that adds the tasks of `Methods.lm_eval`."""
 
+URL = Option("url", "Where it will be found, for croissant.json; by default tempkb's own page.", metavar="URL")
+CREATOR = Option("creator", "Who publishes it, for croissant.json; by default tempkb's founders.", metavar="NAME")
+"""The options of every export, of what the rows do not tell."""
+
 
 @dataclass(frozen=True)
 class Benchmark:
@@ -89,7 +93,7 @@ class Benchmark:
         examples: what can follow `tempkb release`.
         details: further sentences for `--help`.
         shared: tables that its releases share with those of another benchmark.
-        export_options: options of `tempkb release export` for its releases.
+        own_export_options: options of `tempkb release export` for its releases, besides those of every export.
         actions: commands that make a release from one of its releases.
         measurements: commands that add rows to a table of one of its releases.
         derivations: tables that its later steps derive from a release, besides prompts.
@@ -106,13 +110,18 @@ class Benchmark:
     examples: tuple[str, ...]
     details: str = ""
     shared: tuple[Table, ...] = ()
-    export_options: tuple[Option, ...] = ()
+    own_export_options: tuple[Option, ...] = ()
     actions: tuple[Action, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     prompting: Prompting | None = None
     reading: Reading | None = None
     linkable: Linkable | None = None
     derivations: tuple[Table, ...] = ()
+
+    @property
+    def export_options(self) -> tuple[Option, ...]:
+        """The options of `tempkb release export` for its releases."""
+        return (*self.own_export_options, URL, CREATOR)
 
     @property
     def derived(self) -> tuple[Table, ...]:

@@ -1,12 +1,15 @@
 """The dataset card of a release, from a template that all benchmarks share, and the pictures of its windows."""
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 import tempkb
 from tempkb.benchmarks.loading import Loadable, front_matter, section
@@ -20,22 +23,9 @@ from tempkb.store.versions import Version
 from tempkb.wiki.mentions.tables import ENTITY_POPULARITY
 from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 
-_FRAME = """\
----
-license: {licence}
-task_categories: [{tasks}]
-pretty_name: {name}
-{configs}---
-# {name}
-
-{intro}
-{loading}{sections}
-## Maintenance
-The release is frozen. Built again from the same dumps with the same design it has the same bytes.{maintenance}
-`sha256sum -c SHA256SUMS` verifies the files.
-"""
 SOURCES = "{files}"
 """The placeholder in a section for the list of the dumps' files with their checksums."""
+_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B", "n>1B")
 
 
 @dataclass(frozen=True)
@@ -45,10 +35,14 @@ class Card:
     Attributes:
         licence: the texts' licence, by its name on the hub.
         tasks: categories of tasks, by their names on the hub.
-        intro: what the release is; `{version}` is replaced by tempkb's version.
+        intro: what the release is.
         sections: headings of a datasheet (Gebru et al. 2021) with their texts, in order.
-        maintenance: a further sentence about later versions.
+        maintenance: what becomes of it.
         made: versions of its rows, whose manifests name the files of the dumps.
+        language: code of the language of the texts.
+        task_ids: finer tasks, by their names on the hub.
+        citation: of tempkb and the benchmark's paper, in BibTeX.
+        rai: responses to the fields of Croissant's vocabulary of responsible AI, by their names.
     """
 
     licence: str
@@ -57,12 +51,17 @@ class Card:
     sections: tuple[tuple[str, str], ...]
     maintenance: str = ""
     made: Sequence[Version] = ()
+    language: str = "en"
+    task_ids: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    citation: str = ""
+    rai: Mapping[str, Any] = field(default_factory=dict)
 
 
 @cache
-def texts_beside(module: str) -> dict[str, Any]:
-    """Return what `card.toml` beside the file of a module holds."""
-    texts: dict[str, Any] = tomllib.loads(Path(module).with_name("card.toml").read_text("utf-8"))
+def texts_beside(module: str, file: str = "card.toml") -> dict[str, Any]:
+    """Return what a file beside that of a module holds."""
+    texts: dict[str, Any] = tomllib.loads(Path(module).with_name(file).read_text("utf-8"))
     return texts
 
 
@@ -72,31 +71,49 @@ def card_beside(module: str, made: Sequence[Version], **values: object) -> Card:
     Args:
         values: what takes the places in its texts; `{files}` is `SOURCES`.
     """
-    told = texts_beside(module)
+    told, shared = texts_beside(module), texts_beside(__file__)
+    values = {"version": tempkb.__version__, **values}
     filled = {name: text.format(files=SOURCES, **values) for name, text in told["sections"].items()}
     return Card(
         told["licence"],
         tuple(told["tasks"]),
-        told["intro"].format(version="{version}", **values),
+        told["intro"].format(**values),
         tuple((name, text) for name, text in filled.items() if text),
-        told.get("maintenance", ""),
+        f"{shared['maintenance']} {told.get('maintenance', '')}".strip(),
         made,
+        str(values["language"]),
+        tuple(told["task_ids"]),
+        tuple(told["tags"]),
+        f"{shared['citation'].format(**values)}\n\n{told['paper']}".strip(),
+        {name: _filled(said, values) for name, said in told["rai"].items()},
     )
+
+
+def _filled(said: Any, values: Mapping[str, object]) -> Any:
+    """A text, or the texts of a list, in one line each; those of which nothing is left are left out."""
+    if isinstance(said, list):
+        return [text for one in said if (text := _filled(one, values))]
+    return " ".join(said.format(**values).split())
 
 
 def render(name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
     """Return the card of a release in Markdown."""
-    files = _files(card)
+    files, n_rows = _files(card), loadables[0].n_rows if loadables else 0
     sections = [f"\n## {heading}\n{text.replace(SOURCES, files)}\n" for heading, text in card.sections]
-    return _FRAME.format(
+    listed = {"language": [card.language], "tasks": card.tasks, "task_ids": card.task_ids, "tags": card.tags}
+    frame: str = texts_beside(__file__)["frame"]
+    return frame.format(
         name=name,
+        pretty=json.dumps(name),
         licence=card.licence,
-        tasks=", ".join(card.tasks),
+        size=json.dumps([_SIZES[min(max(len(str(n_rows)) - 3, 0), len(_SIZES) - 1)]]),
         configs=front_matter(loadables),
-        loading=section(name, loadables),
-        intro=card.intro.replace("{version}", tempkb.__version__),
+        loading=section(texts_beside(__file__)["loading"], name, loadables),
+        intro=card.intro,
         sections="".join(sections),
-        maintenance=f" {card.maintenance}" if card.maintenance else "",
+        maintenance=card.maintenance,
+        citation=card.citation,
+        **{key: json.dumps(list(words)) for key, words in listed.items()},
     )
 
 
@@ -112,8 +129,8 @@ def _files(card: Card) -> str:
 _MEASURED = {"mentions in other articles": "n_inlinks", "contributors": "n_contributors", "revisions": "n_revisions"}
 
 
-def popularity_in_words(store: Store, release: str, end: date, rows: Table, asked: tuple[str, str]) -> str:
-    """Return how popular the articles are that a release asks about, beside all articles, in Markdown.
+def popularity_of(store: Store, release: str, end: date, rows: Table, asked: tuple[str, str]) -> pa.Table:
+    """Return how popular the articles are that a release asks about, beside all articles.
 
     Args:
         end: the first day after the release; of the cuts that are built the last one up to it counts.
@@ -121,7 +138,7 @@ def popularity_in_words(store: Store, release: str, end: date, rows: Table, aske
         asked: its column with what it asks about, and the column of the snapshot (s) which is that: item or page.
 
     Returns:
-        the text; empty if there is no such cut.
+        a row for each of both, those asked about first; none if there is no such cut.
     """
     column, own = asked
     is_asked = f"{own} IN (SELECT {column} FROM {rows.name} WHERE release = {literal(release)})"
@@ -129,7 +146,7 @@ def popularity_in_words(store: Store, release: str, end: date, rows: Table, aske
         f"array_to_string(quantile_disc(p.{name}, [0.25, 0.5, 0.75]), ', ') AS {identifier(title)}"
         for title, name in _MEASURED.items()
     )
-    found = store.query(
+    return store.query(
         f"""
         SELECT unnest(CASE WHEN {is_asked} THEN ['asked about', 'all'] ELSE ['all'] END) AS articles, count(*) AS n,
                {quartiles}, p.cut
@@ -139,10 +156,19 @@ def popularity_in_words(store: Store, release: str, end: date, rows: Table, aske
         """,
         *(table.name for table in (ENTITY_POPULARITY, STABLE_SNAPSHOTS, rows)),
     )
+
+
+def popularity_in_words(found: pa.Table) -> dict[str, str]:
+    """Return what a card says of popularity: a table in Markdown, and a sentence; both empty if it is not known."""
+    if not found.num_rows:
+        return {"popularity": "", "popular_articles": ""}
     told = (
         "How popular the articles are that it asks about, beside all: of each number the 25 %, 50 % and 75 % quantile."
     )
-    return f"{told}\n\n{markdown(found)}" if found.num_rows else ""
+    medians = [{title: str(row[title]).split(", ")[1] for title in _MEASURED} for row in found.to_pylist()]
+    own, every = (", ".join(f"{title} {n}" for title, n in one.items()) for one in (medians[0], medians[-1]))
+    sentence = f"Medians of the articles that it asks about: {own}; of all articles: {every}."
+    return {"popularity": f"{told}\n\n{markdown(found)}", "popular_articles": sentence}
 
 
 _COLOURS = {

@@ -68,6 +68,12 @@ class ExportFolder:
         """Write the checksums in the format of `sha256sum -c`."""
         (self._folder / SUMS).write_text(self._sums_of(""), "utf-8")
 
+    def written(self, folder: str) -> Iterator[tuple[str, int, str]]:
+        """Yield name, size (bytes) and SHA-256 of the files that were written to a folder so far."""
+        for name, digest in sorted(self._sums.items()):
+            if name.startswith(f"{folder}/"):
+                yield name, (self._folder / name).stat().st_size, digest
+
     def digest(self, folder: str) -> str:
         """Return the SHA-256 of the names and checksums of the files that were written to a folder so far."""
         return hashlib.sha256(self._sums_of(f"{folder}/").encode()).hexdigest()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tempkb.benchmarks.benchmark import LM_EVAL, Benchmark
 from tempkb.benchmarks.card import render
+from tempkb.benchmarks.croissant import describe
 from tempkb.benchmarks.export_folder import export_folder
 from tempkb.benchmarks.lm_eval import write_tasks
 from tempkb.benchmarks.loading import write_config
@@ -16,7 +17,7 @@ from tempkb.core.files import read_parquet
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
-DESIGN, CARD = "design.json", "README.md"
+DESIGN, CARD, CROISSANT = "design.json", "README.md", "croissant.json"
 """Names in every folder."""
 
 
@@ -27,8 +28,8 @@ def export_release(
 
     The benchmark writes the released layout. The folder also has the tables in `parquet/<table>.parquet`, or in
     `parquet/<table>/<day>.parquet` if they have a partition for each window or snapshot; those that
-    `datasets.load_dataset` gives are by split (`write_config`). There are also `design.json`, `README.md` and
-    `SHA256SUMS`. Derived tables, such as prompts, are left out, because they follow from the others.
+    `datasets.load_dataset` gives are by split (`write_config`). There are also `design.json`, `README.md`,
+    `croissant.json` and `SHA256SUMS`. Derived tables, such as prompts, are left out, because they follow from others.
 
     Args:
         folder: made if needed; an earlier export of the same release is replaced.
@@ -49,14 +50,20 @@ def export_release(
             write_tasks(
                 store, release, digest_of(store, release.name, methods.partitions(release)), methods.lm_eval, out
             )
-        left = {table.name for table in benchmark.derived} | {one.folder for one in methods.configs}
-        for version in _versions(store, release.name, methods.partitions(release)):
+        derived = {table.name for table in benchmark.derived}
+        left = derived | {one.folder for one in methods.configs}
+        versions = _versions(store, release.name, methods.partitions(release))
+        for version in versions:
             if version.table not in left:
                 day = version.partition.removeprefix(release.name).removeprefix(".")
                 name = f"parquet/{version.table}/{day}.parquet" if day else f"parquet/{version.table}.parquet"
                 out.write_parquet(name, store.tables[version.table].schema, map(read_parquet, version.paths()))
         out.write_text(DESIGN, json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text(CARD, render(release.name, methods.card(store, release, given), loadables))
+        card = methods.card(store, release, given)
+        steps = [(store.tables[one.table], one) for one in versions if one.table not in derived]
+        described = describe(release.name, card, loadables, steps, out, given)
+        out.write_text(CROISSANT, json.dumps(described, ensure_ascii=False, indent=1) + "\n")
+        out.write_text(CARD, render(release.name, card, loadables))
     return target
 
 

@@ -23,7 +23,7 @@ Output = Literal["multiple_choice", "generate_until", "loglikelihood"]
 FOLDER = "lm_eval"
 """Where the tasks are in an export."""
 _ROWS = Path(__file__).with_name("lm_eval_rows.py")
-_VERSION = 1  # of the tasks; what they ask in another version is something else
+_VERSION = 2  # of the tasks; what they ask in another version is something else
 
 _ABOUT: Mapping[str, ColumnType] = {
     "release": STRING,
@@ -73,6 +73,12 @@ metric_list:
   - {metric: nats, aggregation: mean, higher_is_better: true}
 """,
 }
+_MEANS: Mapping[Output, str] = {
+    "multiple_choice": "metric: acc",
+    "generate_until": "metric: exact_match, filter_list: first_sentence",
+    "loglikelihood": "metric: nats",
+}
+"""What the group of a task over all windows gives: the mean over all rows."""
 
 
 @dataclass(frozen=True)
@@ -81,32 +87,24 @@ class LmEvalTask:
 
     Attributes:
         name: behind that of the release.
-        rows: returns the rows of a release, with the columns of `columns_of`, but for those of the export itself.
-        by_window: whether each window is a task of its own, in a group with this name.
+        rows: returns the rows of a release, with what is asked, and of which item; each `date`, the label of a window,
+            is a task of its own.
     """
 
     name: str
     output: Output
     rows: Callable[[Store, Any], pa.Table]
-    by_window: bool = False
-
-
-def columns_of(output: Output) -> list[str]:
-    """Return the columns that a task's rows bring: what is asked, and of which item."""
-    return [name for name in (*_ABOUT, *_ASKED[output]) if name not in ("release", "digest", "task", "n_rows")]
 
 
 def parts_of(store: Store, release: AnyRelease, digest: str, task: LmEvalTask) -> Iterator[tuple[str, str, pa.Table]]:
-    """Yield what is a task for the harness: its name, its window if it is of one, and its rows by `doc_id`.
+    """Yield what is a task for the harness: its name, its window, and its rows by `doc_id`.
 
     Args:
         digest: of the release.
     """
-    rows, whole = task.rows(store, release), f"{release.name}_{task.name}"
-    windows = sorted(set(rows["date"].to_pylist())) if task.by_window else [""]
-    for window in windows if rows.num_rows else ():
-        own = rows.filter(pc.equal(rows["date"], window)) if window else rows
-        name = f"{whole}_{window}" if window else whole
+    rows = task.rows(store, release)
+    for window in sorted(set(rows["date"].to_pylist())):
+        own, name = rows.filter(pc.equal(rows["date"], window)), f"{release.name}_{task.name}_{window}"
         about = {"release": release.name, "digest": digest, "task": name, "n_rows": own.num_rows}
         yield name, window, _with(own, about, task.output)
 
@@ -119,23 +117,36 @@ def asked_of(output: Output, row: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def write_tasks(store: Store, release: AnyRelease, digest: str, tasks: Iterable[LmEvalTask], out: ExportFolder) -> None:
-    """Write tasks, each in a group with the name of the release.
+    """Write tasks and their groups.
+
+    Those of a window, and the same task over all windows, are a group each. The name of the release is that of a small
+    one, the newest window of the first task; with `_full` behind it, it is all.
 
     Args:
         digest: of the release.
     """
-    names: list[str] = []
+    full = f"{release.name}_full"
+    groups: dict[str, list[str]] = {release.name: [], full: []}
+    means: dict[str, str] = {}
     for task in tasks:
         parts = list(parts_of(store, release, digest, task))
         whole, file = f"{release.name}_{task.name}", f"{task.name}.parquet"
         for name, window, _ in parts:
             out.write_text(f"{FOLDER}/{name}.yaml", _task(name, file, window, task.output))
+            for group in (f"{release.name}_{window}", whole):
+                groups.setdefault(group, []).append(name)
         if parts:
             out.write_parquet(f"{FOLDER}/{file}", parts[0][2].schema, [rows for *_, rows in parts])
-            names.append(whole)
-        if parts and task.by_window:
-            out.write_text(f"{FOLDER}/{whole}_group.yaml", _group(whole, [name for name, *_ in parts]))
-    out.write_text(f"{FOLDER}/{release.name}_group.yaml", _group(release.name, names))
+            # Entities without a date of origin are none of a window.
+            newest = max((window for _, window, _ in parts), key=lambda one: (one[:1].isdigit(), one))
+            groups[release.name] = groups[release.name] or [f"{release.name}_{newest}"]
+            groups[full].append(whole)
+            means[whole] = (
+                f"aggregate_metric_list: [{{{_MEANS[task.output]}, aggregation: mean, weight_by_size: true}}]\n"
+            )
+    for group, members in groups.items():
+        listed = f"group: {json.dumps(group)}\ntask: {json.dumps(members)}\n{means.get(group, '')}"
+        out.write_text(f"{FOLDER}/{group}_group.yaml", f"{listed}metadata: {{version: {_VERSION}}}\n")
     out.write_text(f"{FOLDER}/lm_eval_rows.py", _ROWS.read_text("utf-8"))
 
 
@@ -147,14 +158,9 @@ def _with(rows: pa.Table, about: Mapping[str, Any], output: Output) -> pa.Table:
 
 
 def _task(name: str, file: str, window: str, output: Output) -> str:
-    kwargs = {"file": file, **({"date": window} if window else {})}
     return (
         f"task: {json.dumps(name)}\n"
         "custom_dataset: !function lm_eval_rows.load\n"
-        f"dataset_kwargs: {json.dumps(kwargs)}\n"
+        f"dataset_kwargs: {json.dumps({'file': file, 'date': window})}\n"
         f"test_split: test\noutput_type: {output}\nnum_fewshot: 0\n{_HOW[output]}metadata: {{version: {_VERSION}}}\n"
     )
-
-
-def _group(name: str, tasks: Iterable[str]) -> str:
-    return f"group: {json.dumps(name)}\ntask: {json.dumps(list(tasks))}\nmetadata: {{version: {_VERSION}}}\n"

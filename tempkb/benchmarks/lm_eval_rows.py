@@ -7,10 +7,9 @@ import datasets
 import pyarrow.parquet as pq
 
 
-def load(file: str, date: str = "", **_: Any) -> dict[str, datasets.Dataset]:
-    """Return the rows of a file, of one window if one is named, as the split `test`."""
-    chosen = [("date", "==", date)] if date else None
-    rows = pq.read_table(Path(__file__).with_name(file), filters=chosen)
+def load(file: str, date: str, **_: Any) -> dict[str, datasets.Dataset]:
+    """Return the rows of a window in a file as the split `test`."""
+    rows = pq.read_table(Path(__file__).with_name(file), filters=[("date", "==", date)])
     return {"test": datasets.Dataset.from_list(rows.to_pylist())}
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,10 @@ import pyarrow as pa
 
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.register import AnyRelease, release_files, release_versions
+from tempkb.store.columns import Column
+from tempkb.store.materialise import escaped
 from tempkb.store.memory import asking, view_files
+from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -50,12 +54,16 @@ class Config:
     Attributes:
         folder: where its files are below `parquet/`.
         meaning: what a row is, as a phrase.
+        columns: of its rows.
+        key: columns that identify a row; empty if there are none.
     """
 
     name: str
     folder: str
     meaning: str
     parts: Callable[[Store, Any], Iterator[Part]]
+    columns: Sequence[Column]
+    key: tuple[str, ...] = ()
 
 
 def config_of_table(
@@ -79,7 +87,8 @@ def config_of_table(
                     view_files(connection, other.name, release_files(store, other, release.name))
                 yield from _parts_of(connection, table, group, split, window or "''")
 
-    return Config(name, table.name, meaning, parts)
+    key = tuple(dict.fromkeys((*table.partition_columns, *table.key)))
+    return Config(name, table.name, meaning, parts, table.columns, key)
 
 
 def _parts_of(connection: Any, table: Table, versions: Sequence[Version], split: str, window: str) -> Iterator[Part]:
@@ -107,12 +116,16 @@ class Loadable(NamedTuple):
     Attributes:
         meaning: what a row is, as a phrase.
         splits: its splits, each with the pattern of its files.
+        config: of which it is; None if its rows are those of another.
+        example: its first row, as JSON.
     """
 
     name: str
     meaning: str
     n_rows: int
     splits: Sequence[tuple[str, str]]
+    config: Config | None = None
+    example: str = ""
 
 
 def write_config(store: Store, release: AnyRelease, out: ExportFolder, config: Config) -> list[Loadable]:
@@ -120,20 +133,23 @@ def write_config(store: Store, release: AnyRelease, out: ExportFolder, config: C
 
     The files are `parquet/<folder>/<split>.parquet`, or `parquet/<folder>/<window>/<split>.parquet`.
     """
-    folder, n_rows = f"parquet/{config.folder}", 0
+    folder, n_rows, example = f"parquet/{config.folder}", 0, ""
     windows: dict[str, None] = {}
     splits: set[str] = set()
     for part in config.parts(store, release):
         place = f"{folder}/{part.window}" if part.window else folder
         split = _NAMES.get(part.split, part.split)
-        n_rows += out.write_parquet(f"{place}/{split}.parquet", part.schema, part.rows)
+        rows = iter(part.rows)
+        first = next(rows)
+        n_rows += out.write_parquet(f"{place}/{split}.parquet", part.schema, chain([first], rows))
+        example = example or json.dumps(plain_rows(first.slice(0, 1))[0], ensure_ascii=False, default=str)
         windows[part.window] = None
         splits.add(split)
     if not splits:
         return []
     has_windows = any(windows)
     by_split = [(one, f"{folder}/{'*/' if has_windows else ''}{one}.parquet") for one in _SPLITS if one in splits]
-    whole = Loadable(config.name, config.meaning, n_rows, by_split)
+    whole = Loadable(config.name, config.meaning, n_rows, by_split, config, example)
     if not has_windows:
         return [whole]
     # The name of a split has no hyphen.
@@ -150,34 +166,34 @@ def front_matter(loadables: Sequence[Loadable]) -> str:
     for one in loadables:
         lines += [f"- config_name: {one.name}", *([] if lines else ["  default: true"]), "  data_files:"]
         lines += [
-            line for split, path in one.splits for line in (f"  - split: {json.dumps(split)}", f"    path: {path}")
+            line
+            for split, path in one.splits
+            for line in (f"  - split: {json.dumps(split)}", f"    path: {json.dumps(path)}")
         ]
     return "\n".join(["configs:", *lines, ""]) if lines else ""
 
 
-def section(name: str, loadables: Sequence[Loadable]) -> str:
-    """Return the card's section about loading; empty if there is nothing to load."""
+def section(frame: str, name: str, loadables: Sequence[Loadable]) -> str:
+    """Return the card's sections about loading and columns in their frame; empty if there is nothing to load."""
     if not loadables:
         return ""
     rows = [f"| `{one.name}` | {_listed(one.splits)} | {one.n_rows:,} | {one.meaning} |" for one in loadables]
-    return _SECTION.format(name=name, other=loadables[-1].name, split=loadables[-1].splits[0][0], rows="\n".join(rows))
+    columns: list[str] = []
+    for one in (one.config for one in loadables if one.config):
+        columns += [f"\nColumns of `{one.name}`:\n", "| column | type | meaning |", "| --- | --- | --- |"]
+        columns += [f"| `{column.name}` | {column.sql_type} | {escaped(column.meaning)} |" for column in one.columns]
+    first, last = loadables[0], loadables[-1]
+    return frame.format(
+        name=name,
+        other=last.name,
+        split=last.splits[0][0],
+        rows="\n".join(rows),
+        columns="\n".join(columns),
+        first=first.name,
+        example=first.example,
+    )
 
 
 def _listed(splits: Sequence[tuple[str, str]]) -> str:
     names = [f"`{one}`" for one, _ in splits]
     return ", ".join(names if len(names) <= _FEW else [names[0], "...", names[-1]])
-
-
-_SECTION = """
-## Loading
-```python
-from datasets import load_dataset
-
-load_dataset("path/to/{name}")  # the first config
-load_dataset("path/to/{name}", "{other}", split="{split}")
-```
-
-| config | splits | rows | a row is |
-| --- | --- | ---: | --- |
-{rows}
-"""

@@ -270,7 +270,7 @@ def import_(logs: tuple[Path, ...], model: str, knows_until: str) -> None:
     Examples:
       tempkb release export demo-quarters exports --lm-eval
       lm_eval run --model hf --model_args pretrained=gpt2,logits_cache=False \\
-          --include_path exports --tasks demo-quarters --log_samples --output_path logs
+          --include_path exports --tasks demo-quarters_full --log_samples --output_path logs
       tempkb scores import logs --model gpt2 --knows-until 2018-01-01
     """
     from tempkb.benchmarks.declared import BENCHMARKS

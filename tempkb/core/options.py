@@ -221,10 +221,10 @@ def read_all(
     return read
 
 
-def nearest(name: str, known: list[str]) -> str:
-    """Return a half of a sentence with the known name that is most like another, or with all."""
+def nearest(name: str, known: list[str], otherwise: str = "") -> str:
+    """Return a half of a sentence with the known name that is most like another, or with all, or what else is told."""
     close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
+    return f"; did you mean {close[0]}?" if close else f"; {otherwise or 'known: ' + ', '.join(known)}"
 
 
 @dataclass(frozen=True)

@@ -340,8 +340,8 @@ def home_path() -> Path:
         ) from None
 
 
-def at_home(message: str, program: str = "tempkb") -> str:
-    """Return a message in which every command works for this home when pasted into a shell in the working directory.
+def at_home(message: str, program: str = "tempkb", home: Path | None = None) -> str:
+    """Return a message in which every command works for a home when pasted into a shell in the working directory.
 
     `TEMPKB_HOME=...` is put in front of each command, unless `tempkb` alone uses the same home, or the command names
     another.
@@ -350,8 +350,9 @@ def at_home(message: str, program: str = "tempkb") -> str:
         message: commands in it follow a colon, a semicolon or `&&`, and may begin with other
             variables.
         program: how tempkb is called.
+        home: its folder; by default the one that `TEMPKB_HOME` names.
     """
-    front = home_in_front()
+    front = home_in_front(home)
 
     def whole(one: re.Match[str]) -> str:
         return ("" if "TEMPKB_HOME=" in one[0] else front) + one[0].removesuffix("tempkb ") + f"{program} "
@@ -359,10 +360,10 @@ def at_home(message: str, program: str = "tempkb") -> str:
     return _TYPED.sub(whole, message)
 
 
-def home_in_front() -> str:
+def home_in_front(home: Path | None = None) -> str:
     """Return `TEMPKB_HOME=... `, the prefix with which a command uses this home; empty if it needs none."""
     try:
-        path = home_path()
+        path = home or home_path()
         is_default = path == DEFAULT_HOME.resolve()
     except SettingsError:
         # There is no such home; the message reports this.
@@ -414,17 +415,18 @@ def _other_home(path: Path, recorded: Settings, key: str, wanted: Any) -> str:
     return free_home(path, re.sub(r"[^\w.,-]+", "-", name), values)
 
 
-def load_home(**overrides: Any) -> Home:
-    """Read the settings of the home that `TEMPKB_HOME` names.
+def load_home(folder: Path | None = None, /, **overrides: Any) -> Home:
+    """Read the settings of a home.
 
     Args:
+        folder: its folder; by default the one that `TEMPKB_HOME` names.
         overrides: settings by field name that take precedence over variables and files.
 
     Raises:
         SettingsError: a value is not allowed, a name is unknown, or the home
             was made with another value.
     """
-    variables, path = _of_variables(), home_path()
+    variables, path = _of_variables(), folder or home_path()
     if _UNREADABLE.search(str(path)):
         raise SettingsError(
             f"TEMPKB_HOME: {str(path)!r} contains * ? \\ = or a control character, which DuckDB does not "

@@ -1,17 +1,20 @@
-"""tempkb for Python: read any table of a home as Arrow."""
+"""Opens homes, and reads their tables so that what was never made is an error and not a table without rows."""
 
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tempkb.core.errors import SettingsError
 from tempkb.core.locks import Patience
+from tempkb.core.options import nearest
 from tempkb.core.settings import load_home
 from tempkb.core.windows import nearest_days, parse_day, window_of_key
 from tempkb.platform.rooms import TABLES, VIEWS
 from tempkb.store.store import Store
-from tempkb.store.tables import Family
+from tempkb.store.tables import SIDE_TABLES, Family, Table, by_name
+from tempkb.store.versions import Version
 from tempkb.wiki.revisions.tables import REBUILD_CHANGES, STABLE_SNAPSHOTS
 
 if TYPE_CHECKING:
@@ -20,63 +23,92 @@ if TYPE_CHECKING:
 _MADE_FOR = frozenset(("release", "model", "linker", "corpus", "dump_id", "window_start"))
 _PARTS = re.compile(r"--|\.(?=\d{4}-\d\d-\d\d$)")
 _SHOWN = 10
+_SIDE = by_name(SIDE_TABLES)
 _COMMANDS = {Family.RESULT: "results"} | {
     one: f"{one.value} --help" for one in (Family.RELEASE, Family.MODEL, Family.LINKER, Family.CORPUS)
 }
 
 
-def open_store(patience: Patience | None = None) -> Store:
-    """Open the home that `TEMPKB_HOME` names.
+def open_store(patience: Patience | None = None, home: Path | None = None) -> Store:
+    """Open a home.
 
     Args:
         patience: what may be spent waiting for the DuckDB file; by default ten seconds.
+        home: its folder; by default the one that `TEMPKB_HOME` names.
     """
-    return Store(load_home(), TABLES, patience, VIEWS)
+    return Store(load_home(home), TABLES, patience, VIEWS)
 
 
-def read(table: str, **equal: Any) -> "pa.Table":
-    """Return the rows of a table, optionally those where columns equal values.
-
-    Reads the lake, so neither a running build nor somebody's open database
-    is in the way.
-
-    Args:
-        table: the name of a table, such as `stable_snapshots`, or of a named question, such as `fact_versions`.
-        equal: column name -> value, such as `cut="2021-01-01"`.
-
-    Raises:
-        SettingsError: if there is no such home, table, column or comparable value, nothing of the table is built, or
-            nothing of the named cut, window, release, model, linker, corpus or dump.
-    """
-    store = open_store()
-    if not store.home.path.exists():
-        raise SettingsError(f"TEMPKB_HOME: {store.home.path}: no such folder; expected a home; build one: tempkb build")
-    rows = store.read(table, **equal)
-    if not rows.num_rows and (table in store.tables or table in store.views):
-        _refuse_absent(store, table, equal)
+def read(
+    store: Store, table: str, columns: Sequence[str] | None, partition: str | None, equal: Mapping[str, Any]
+) -> "pa.Table":
+    """Return rows of a table or view, as `KnowledgeBase.read` says; of the lake, so that no open file is in the way."""
+    version = _version_of(store, table, partition) if partition is not None else None
+    rows = store.read(table, columns, version, **equal)
+    if not rows.num_rows and version is None:
+        _refuse_other_names(store, table, equal) if table in _SIDE else _refuse_absent(store, table, equal)
     return rows
+
+
+def _refuse_other_names(store: Store, table: str, equal: Mapping[str, Any]) -> None:
+    """Raise an error if there is no table or partition beside which a side table was written."""
+    keys = sorted({key for name in store.tables for key in store.lake.partitions(name)})
+    for column, there in (("table_name", [*store.tables]), ("partition", keys)):
+        if column in equal and equal[column] not in there:
+            raise SettingsError(
+                f"{column} {equal[column]}: {table} has nothing of it{_near(str(equal[column]), there)}"
+            )
+
+
+def _version_of(store: Store, table: str, partition: str) -> Version:
+    if table in store.views:
+        raise SettingsError(f"partition {partition!r}: {table} is a view, which has none; name values of its columns")
+    keys = store.lake.partitions(store.declaration(table).name)
+    if (version := store.lake.current(table, partition)) is None:
+        _refuse_unbuilt(store, table)
+        raise SettingsError(f"partition {partition!r}: {table} has none of that name{_near(partition, keys)}")
+    return version
+
+
+def _near(name: str, there: Sequence[str]) -> str:
+    """The name that is most like another, or the last that are there, as the end of a message."""
+    return nearest(name, [*there], f"the last that it has: {', '.join(there[-_SHOWN:]) or 'none'}")
+
+
+def _refuse_unbuilt(store: Store, table: str) -> None:
+    declared = store.tables.get(table)
+    if declared and not declared.tells_of_a_run and not store.lake.partitions(table):
+        command = _COMMANDS.get(declared.family, "build")
+        raise SettingsError(f"{table}: nothing of it is built yet; build it: tempkb {command}")
 
 
 def _refuse_absent(store: Store, table: str, equal: Mapping[str, Any]) -> None:
     """Raise an error if there is no row because what is asked for was never made."""
-    for need in store.views[table].needs if table in store.views else ():
-        _refuse_absent(store, need, {})
-    declared, keys = store.tables.get(table), store.lake.partitions(table)
-    if declared and not keys and not declared.tells_of_a_run:
-        command = _COMMANDS.get(declared.family, "build")
-        raise SettingsError(f"{table}: nothing of it is built yet; build it: tempkb {command}")
-    if declared and "cut" in equal:
+    for need in store.views[table].needs if table in store.views else (table,):
+        _refuse_absent(store, need, {}) if need in store.views else _refuse_unbuilt(store, need)
+    if "cut" in equal and table in store.tables:
         asked = equal["cut"] if isinstance(equal["cut"], date) else parse_day(str(equal["cut"]))
         built = built_cuts(store, table)
         if asked not in built:
             raise unbuilt_cut(table, asked, built)
-    for column in _MADE_FOR & equal.keys():
-        rows = store.ask(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY ALL", table)
-        held = [str(row[column]) for row in rows]
-        # What was made and has no rows is in the partitions' names only.
-        if str(equal[column]) not in {*held, *(part for key in keys for part in _PARTS.split(key))}:
-            there = ", ".join(held[-_SHOWN:]) or "none"
-            raise SettingsError(f"{column} {equal[column]}: {table} has nothing of it; the last that it has: {there}")
+    for column in sorted(_MADE_FOR & equal.keys()):
+        held, parts = dict[str, None](), set[str]()
+        for name in (one.name for one in _tables_behind(store, table) if column in one.column_names()):
+            rows = store.ask(f"SELECT DISTINCT {column} FROM {name} WHERE {column} IS NOT NULL ORDER BY ALL", name)
+            held |= dict.fromkeys(str(row[column]) for row in rows)
+            # What was made and has no rows is in the partitions' names only.
+            parts |= {part for key in store.lake.partitions(name) for part in _PARTS.split(key)}
+        if str(equal[column]) not in {*held, *parts}:
+            near = _near(str(equal[column]), list(held))
+            raise SettingsError(f"{column} {equal[column]}: {table} has nothing of it{near}")
+
+
+def _tables_behind(store: Store, name: str) -> list[Table]:
+    """The tables of which rows are made: a table itself, those that a view reads."""
+    if name in store.tables:
+        return [store.tables[name]]
+    needs = (*store.views[name].needs, *store.views[name].optional)
+    return [table for need in needs for table in _tables_behind(store, need)]
 
 
 def built_cuts(store: Store, table: str) -> list[date]:

@@ -1,5 +1,6 @@
 """In-memory DuckDB connections, through which assets and checks query the lake's files."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-_QUIET = "SET enable_progress_bar = false; SET TimeZone = 'UTC'"
+# In Jupyter DuckDB lets nobody set its progress bars unless a further package is there, and they are no noise.
+QUIET = ("" if "ipykernel" in sys.modules else "SET enable_progress_bar = false; ") + "SET TimeZone = 'UTC'"
+"""What each connection begins with: in UTC, and without progress bars."""
 
 
 def in_memory() -> "duckdb.DuckDBPyConnection":
@@ -21,7 +24,7 @@ def in_memory() -> "duckdb.DuckDBPyConnection":
     import duckdb
 
     connection = duckdb.connect()
-    connection.execute(_QUIET)
+    connection.execute(QUIET)
     return connection
 
 
@@ -32,7 +35,7 @@ def asking() -> "duckdb.DuckDBPyConnection":
     functions and settings would be shared by all, so callers that need those use `in_memory` or `spilling_to`.
     """
     connection = _shared().cursor()
-    connection.execute(_QUIET)
+    connection.execute(QUIET)
     return connection
 
 

@@ -15,6 +15,7 @@ import duckdb
 
 from tempkb.core.errors import TempkbError
 from tempkb.core.locks import LockTimeoutError, Patience
+from tempkb.store.memory import QUIET
 from tempkb.store.quoting import literal
 
 # The name under which the file is attached: the one that it has for who opens it by itself.
@@ -77,7 +78,7 @@ def attached(path: Path, patience: Patience, *, to_write: bool = False) -> Itera
                     "again, then: tempkb publish"
                 )
         try:
-            connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+            connection.execute(QUIET)
             if not to_write:
                 yield connection
                 return

@@ -152,28 +152,37 @@ class Store:
         """Let the DuckDB file show the lake as it is now, as commands and runs do once, at their end."""
         return self.database.publish(self._patience)
 
-    def read(self, table: str, **equal: object) -> "pa.Table":
+    def read(
+        self, table: str, columns: Sequence[str] | None = None, version: Version | None = None, /, **equal: object
+    ) -> "pa.Table":
         """Return the rows of a table or view from the lake, by partition and key; optionally only some.
 
         Args:
             table: name of a declared table or view, or `exclusions` or `manifest`.
+            columns: names of the columns that are wanted, in this order; None for all.
+            version: of the table; only its rows are read.
             equal: column name -> value of the rows that are wanted, such as `cut="2021-01-01"`.
 
         Raises:
             SettingsError: there is no such table or column, or a value does not fit its column.
         """
         import duckdb
+        import pyarrow as pa
 
         declared = None if table in self.views else self.declaration(table)
         with asking() as memory:
-            self._view_needs(memory, [table])
+            if declared and version:
+                _view_versions(memory, declared, [version])
+            else:
+                self._view_needs(memory, [table])
             found = memory.execute(f"DESCRIBE {identifier(table)}").fetchall()
             kinds = {name: kind for name, kind, *_ in found if not declared or name in declared.column_names()}
-            if odd := [name for name in equal if name not in kinds]:
+            names = list(kinds) if columns is None else list(columns)
+            if odd := [name for name in (*names, *equal) if name not in kinds]:
                 kind = "table" if declared else "view"
-                raise SettingsError(f"{kind} {table!r} has no column {odd[0]!r}; it has: {', '.join(kinds)}")
+                raise SettingsError(f"{kind} {table!r} has no column {odd[0]!r}{nearest(odd[0], list(kinds))}")
             where = " AND ".join(f"{identifier(name)} = CAST(${name} AS {kinds[name]})" for name in equal) or "true"
-            query = f"SELECT {', '.join(map(identifier, kinds))} FROM {identifier(table)} WHERE {where}"
+            query = f"SELECT {', '.join(map(identifier, names))} FROM {identifier(table)} WHERE {where}"
             if declared:
                 order = dict.fromkeys([*declared.partition_columns, *declared.key])
                 query += f" ORDER BY {', '.join(map(identifier, order))}"
@@ -181,10 +190,10 @@ class Store:
                 rows = memory.sql(query, params=dict(equal)).to_arrow_table()
             except duckdb.ConversionException as error:
                 raise SettingsError(f"table {table!r}: a value does not fit its column ({error})") from None
-        return declared.conform(rows) if declared else rows
+        return rows.cast(pa.schema([declared.schema.field(name) for name in names])) if declared else rows
 
     def declaration(self, table: str) -> Table:
-        """Return the declaration of `table`; a SettingsError lists those that exist, if it does not."""
+        """Return the declaration of `table`; a SettingsError names the nearest that exists, if it does not."""
         known = {**self.tables, **by_name(SIDE_TABLES)}
         if table not in known:
             raise SettingsError(f"no table {table!r}{nearest(table, sorted({*known, *self.views}))}")
@@ -257,13 +266,7 @@ class Store:
                 self._view_needs(memory, (*view.needs, *view.optional), made)
                 memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {view.query}")
             elif table := self.tables.get(name):
-                current = self.lake.versions(name)
-                paths = [path for one in current for path in one.paths()]
-                view_files(memory, name, paths, table.schema)
-                if any(one.schema != table.fingerprint for one in current):
-                    # As in the DuckDB file, columns that files of an earlier declaration lack are null.
-                    both = f"FROM {parquet(paths)} UNION ALL BY NAME ({table.empty_query})"
-                    memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {both}")
+                _view_versions(memory, table, self.lake.versions(name))
             else:
                 import pyarrow as pa
 
@@ -280,6 +283,16 @@ class Store:
             before = summed.get(key, replace(one, n=0, table_name=key[1]))
             summed[key] = replace(before, n=before.n + one.n)
         return list(summed.values())
+
+
+def _view_versions(memory: "duckdb.DuckDBPyConnection", table: Table, versions: Sequence[Version]) -> None:
+    """Let versions of a table be found by its name."""
+    paths = [path for one in versions for path in one.paths()]
+    view_files(memory, table.name, paths, table.schema)
+    if any(one.schema != table.fingerprint for one in versions):
+        # As in the DuckDB file, columns that files of an earlier declaration lack are null.
+        both = f"FROM {parquet(paths)} UNION ALL BY NAME ({table.empty_query})"
+        memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(table.name)} AS {both}")
 
 
 def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> "Iterator[pa.Table]":

@@ -128,9 +128,9 @@ def _release(folder: Path) -> None:
             keep(store.home, made)
             took, _ = _timed(lambda made=made: build_release(store, ECBD, made))
             seconds.append(took)
-        (said,) = tempkb.read("ecbd_releases", release="bench-0").to_pylist()
-        kept = tempkb.read("ecbd_sentences", release="bench-0")["sentence"]
-        items = tempkb.read("ecbd_cloze", release="bench-0").num_rows
+        (said,) = tempkb.open().read("ecbd_releases", release="bench-0").to_pylist()
+        kept = tempkb.open().read("ecbd_sentences", release="bench-0")["sentence"]
+        items = tempkb.open().read("ecbd_cloze", release="bench-0").num_rows
         row("release over the demo world", "CPU s", "sentences parsed", "distinct sentences kept", "items")
         row("---", "---", "---", "---", "---")
         row("small", spread(seconds), said["n_parsed"], len(kept.unique()), f"{items:,}")

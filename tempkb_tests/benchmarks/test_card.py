@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pytest
 
-from tempkb.benchmarks.card import popularity_in_words
+from tempkb.benchmarks.card import popularity_in_words, popularity_of
 from tempkb.benchmarks.fact_queries.tables import FACT_SUBJECTS
 from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
@@ -59,8 +59,12 @@ def store(home_folder):
     ],
 )
 def test_quartiles_of_the_articles_at_the_last_cut_up_to_the_end(store, end, asked, every, cut):
-    lines = popularity_in_words(store, "r", end, FACT_SUBJECTS, ASKED).splitlines()
-    assert lines[2:] == [
+    said = popularity_in_words(popularity_of(store, "r", end, FACT_SUBJECTS, ASKED))
+    assert said["popular_articles"] == (
+        f"Medians of the articles that it asks about: mentions in other articles {asked.split(', ')[1]}, contributors 1, "
+        f"revisions 7; of all articles: mentions in other articles {every.split(', ')[1]}, contributors 1, revisions 7."
+    )
+    assert said["popularity"].splitlines()[2:] == [
         "| articles | n | mentions in other articles | contributors | revisions | cut |",
         "| --- | --- | --- | --- | --- | --- |",
         f"| asked about | 2 | {asked} | 1, 1, 1 | 7, 7, 7 | {cut} |",
@@ -69,4 +73,5 @@ def test_quartiles_of_the_articles_at_the_last_cut_up_to_the_end(store, end, ask
 
 
 def test_without_a_cut_nothing_is_said(store):
-    assert popularity_in_words(store, "r", date(2021, 1, 1), FACT_SUBJECTS, ASKED) == ""
+    found = popularity_of(store, "r", date(2021, 1, 1), FACT_SUBJECTS, ASKED)
+    assert popularity_in_words(found) == {"popularity": "", "popular_articles": ""}

@@ -49,7 +49,7 @@ def test_the_ui_shows_prompts_in_their_three_parts(home):
     for name, release in (("ecbd", "demo-cloze"), ("dynamic_templama", "demo-quarters")):
         table = PROMPTS[name]
         shown = shows_of_prompts(table)(store, release, {table.name: store.lake.versions(table.name)})[table.name]
-        rows = tempkb.read(table.name, release=release)
+        rows = tempkb.open().read(table.name, release=release)
         counted = shown["by_variant"].table.to_pylist()
         assert sum(row["prompts"] for row in counted) == rows.num_rows
         some = shown["prompts"].table.to_pylist()

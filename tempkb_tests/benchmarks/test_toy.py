@@ -93,7 +93,8 @@ def test_its_releases_live_as_those_of_all_benchmarks(tree, home, tmp_path):
         ["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path / "mine", capture_output=True, text=True, check=True
     )
     assert summed.stdout.splitlines() == [
-        f"{name}: OK" for name in ("README.md", "design.json", "parquet/toy_titles.parquet", "titles.jsonl")
+        f"{name}: OK"
+        for name in ("README.md", "croissant.json", "design.json", "parquet/toy_titles.parquet", "titles.jsonl")
     ]
     assert json.loads((tmp_path / "mine/titles.jsonl").read_text()) == {"title": "2021 Varland Rowing Cup"}
     assert "Titles, made with tempkb " in (tmp_path / "mine/README.md").read_text()

@@ -90,12 +90,12 @@ def test_releases_are_exported_with_any_day(home, tmp_path):
 
 def test_answers_are_as_old_as_their_days_say(home, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(home))
-    (row,) = tempkb.read("templama_queries", release="years-tempkb", subject_id="Q220", date="2020").to_pylist()
+    (row,) = tempkb.open().read("templama_queries", release="years-tempkb", subject_id="Q220", date="2020").to_pylist()
     # 16 January 27 BCE is the year -26 of astronomers; counted in the proleptic Gregorian calendar.
     ages = {one["label"]: one["answer_age_days"] for one in row["answers"]}
     assert (ages["Reed"], ages["Moss"]) == (747_271, 365)
     assert ages["Salt"] == pytest.approx(4_002_018 * 365.2425, rel=1e-6)
-    facts = plain_rows(tempkb.read("facts", valid_from="-0026-01-16"))
+    facts = plain_rows(tempkb.open().read("facts", valid_from="-0026-01-16"))
     assert [row["fact_id"] for row in facts] == ["Q220$1"]
 
 

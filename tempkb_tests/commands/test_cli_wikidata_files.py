@@ -26,7 +26,7 @@ def days():
     return {
         (row["dump_id"], str(row["dump_date"]))
         for table in ("dump_files", "wikidata_entities", "facts", "late_edits")
-        for row in tempkb.read(table).select(["dump_id", "dump_date"]).to_pylist()
+        for row in tempkb.open().read(table).select(["dump_id", "dump_date"]).to_pylist()
     }
 
 
@@ -66,7 +66,7 @@ def test_the_day_of_a_file_is_refused_questioned_and_corrected(tmp_path, home):
     assert days() == {(dump_id, "2021-02-11")}
     run_tempkb(home, "build")
     assert days() == {(dump_id, "2021-02-11")}
-    assert max(tempkb.read("late_edits")["window_end"].to_pylist()) == date(2021, 1, 1)
+    assert max(tempkb.open().read("late_edits")["window_end"].to_pylist()) == date(2021, 1, 1)
 
 
 @pytest.mark.slow
@@ -106,11 +106,11 @@ def test_what_wikidata_is_read_with_belongs_to_the_home(tmp_path, home):
         assert f"TEMPKB_HOME={home.with_name(f'xwiki-{value}')} TEMPKB_{name.upper()}={value} tempkb build" in said
     # What is not set is as it was.
     run_tempkb(home, "build", "--dump", str(later))
-    made = [json.loads(row["settings"]) for row in tempkb.read("manifest", table_name="facts").to_pylist()]
+    made = [json.loads(row["settings"]) for row in tempkb.open().read("manifest", table_name="facts").to_pylist()]
     assert [one["languages"] for one in made if "languages" in one] == [["en", "de", "mul"]] * len(made)
-    versions = tempkb.read("fact_versions").to_pylist()
+    versions = tempkb.open().read("fact_versions").to_pylist()
     assert {(row["known_from"], row["known_to"]) for row in versions} == {(None, None)}
-    edits = tempkb.read("late_edits").to_pylist()
+    edits = tempkb.open().read("late_edits").to_pylist()
     assert sum(row[name] or 0 for row in edits for name in ("n_added", "n_removed", "n_changed")) == 0
 
 
@@ -137,11 +137,11 @@ def test_history_and_wikidata_are_named_one_after_the_other(tmp_path, home, orde
     for command in commands if order == "history first" else reversed(commands):
         run_tempkb(home, *command, **variables)
         variables = {"TEMPKB_WORKERS": "1"}
-    snapshots = tempkb.read("stable_snapshots").to_pylist()
+    snapshots = tempkb.open().read("stable_snapshots").to_pylist()
     assert [(str(row["cut"]), row["title"]) for row in snapshots] == [
         ("2020-04-01", "Ada (player)"),
         ("2020-07-01", "Ada (player)"),
     ]
-    assert {str(day) for day in tempkb.read("facts")["dump_date"].to_pylist()} == {"2020-07-01"}
+    assert {str(day) for day in tempkb.open().read("facts")["dump_date"].to_pylist()} == {"2020-07-01"}
     done = run_tempkb(home, "build", **variables)
     assert "Wikidata is built from wikidatawiki-" in done.stdout

@@ -113,19 +113,19 @@ def test_a_rebuild_from_a_second_dump_tells_what_it_has_changed(demo_home, tmp_p
     window = ["--window", "2022-01-01..2022-04-01"]
     said = run_tempkb(home, "build", *window, "--rebuild", "--dump", *newer).stdout
     assert "window 2022-01-01 was rebuilt; pages by what changed: 1 deleted, 1 item_changed, 1 suppressed" in said
-    changes = {row["page_id"]: row for row in tempkb.read("rebuild_changes").to_pylist()}
+    changes = {row["page_id"]: row for row in tempkb.open().read("rebuild_changes").to_pylist()}
     item = changes[world.story("merged_item").page_id]
     assert (item["entity_id"], item["previous_dump_id"], item["dump_id"]) == (
         "Q9001",
         "demowiki-20240101",
         "demowiki-20240401",
     )
-    rebuilt = tempkb.read("stable_snapshots", cut="2022-04-01").to_pylist()
+    rebuilt = tempkb.open().read("stable_snapshots", cut="2022-04-01").to_pylist()
     changed = next(row for row in rebuilt if row["page_id"] == hidden.page_id)
     # Nothing else stood in those thirty days, so the hidden text wins; it just cannot be read any more.
     assert (changed["revision_id"], changed["has_text"]) == (hidden.edits[1].revision_id, False)
-    assert tempkb.read("page_wikitexts", revision_id=hidden.edits[1].revision_id).num_rows == 0
-    assert tempkb.read("page_wikitexts", revision_id=hidden.edits[0].revision_id).num_rows == 1
+    assert tempkb.open().read("page_wikitexts", revision_id=hidden.edits[1].revision_id).num_rows == 0
+    assert tempkb.open().read("page_wikitexts", revision_id=hidden.edits[0].revision_id).num_rows == 1
 
 
 ROOT = Path(__file__).parents[2]

@@ -207,9 +207,9 @@ def test_creaks_pages_in_real_articles(tmp_path, monkeypatch):
         **settings,
     )
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
-    entities = tempkb.read("ecbd_entities", release="creak").to_pylist()
-    items = tempkb.read("ecbd_cloze", release="creak").to_pylist()
-    left_out = tempkb.read("exclusions", partition="creak").to_pylist()
+    entities = tempkb.open().read("ecbd_entities", release="creak").to_pylist()
+    items = tempkb.open().read("ecbd_cloze", release="creak").to_pylist()
+    left_out = tempkb.open().read("exclusions", partition="creak").to_pylist()
     print(f"\n{len(entities)} of CREAK's pages, {len(items)} items; left out:")
     for row in left_out:
         print(f"  {row['table_name']}: {row['n']} x {row['reason']}, such as {row['example'][:90]}")

@@ -42,7 +42,7 @@ def build(home: Path, *files: str, **settings: str):
 def found(home: Path, monkeypatch) -> dict[tuple[int, date], tuple[int, int]]:
     """{(page, cut): (revision, seconds)} of the built home."""
     monkeypatch.setenv("TEMPKB_HOME", str(home))
-    rows = tempkb.read("stable_snapshots").to_pylist()
+    rows = tempkb.open().read("stable_snapshots").to_pylist()
     return {(row["page_id"], row["cut"]): (row["revision_id"], row["standing_seconds"]) for row in rows}
 
 
@@ -61,7 +61,8 @@ def expected(histories, until: date) -> dict[tuple[int, date], tuple[int, int]]:
 def report(wiki: str, monkeypatch, cpu: float, peak: float, ours, theirs) -> None:
     """Print a line about a wiki."""
     counts = {
-        name: tempkb.read(name).num_rows for name in ("revision_log", "stable_snapshots", "page_wikitexts", "pages")
+        name: tempkb.open().read(name).num_rows
+        for name in ("revision_log", "stable_snapshots", "page_wikitexts", "pages")
     }
     agree = sum(ours.get(key) == value for key, value in theirs.items())
     told = ", ".join(f"{n:,} {name}" for name, n in counts.items())
@@ -84,10 +85,10 @@ def test_aawiki_every_quarter_and_every_namespace(tmp_path, monkeypatch):
         at_cut = {page: revision for (page, day), (revision, _) in ours.items() if day == cut}
         assert at_cut == latest
         assert len(at_cut) == 507
-    titles = {row["page_id"]: (row["namespace"], row["title"]) for row in tempkb.read("pages").to_pylist()}
-    newest = tempkb.read("stable_snapshots", cut="2026-01-01").to_pylist()
+    titles = {row["page_id"]: (row["namespace"], row["title"]) for row in tempkb.open().read("pages").to_pylist()}
+    newest = tempkb.open().read("stable_snapshots", cut="2026-01-01").to_pylist()
     assert {row["page_id"]: (row["namespace"], row["title"]) for row in newest} == titles
-    texts = {row["revision_id"]: row["wikitext"] for row in tempkb.read("page_wikitexts").to_pylist()}
+    texts = {row["revision_id"]: row["wikitext"] for row in tempkb.open().read("page_wikitexts").to_pylist()}
     assert all(texts[latest[page]] == revisions[-1].text for page, revisions in current.items())
 
 
@@ -100,7 +101,7 @@ def test_anarchism_one_page_of_a_gigabyte(tmp_path, monkeypatch):
     theirs = expected(history, date(2010, 2, 28))
     report("enwiki, Anarchism", monkeypatch, cpu, peak, ours, theirs)
     assert ours == theirs
-    assert tempkb.read("revision_log").num_rows == 15_180 - sum(
+    assert tempkb.open().read("revision_log").num_rows == 15_180 - sum(
         r.time >= epoch_seconds(date(2010, 1, 1)) for r in history[12]
     )
 
@@ -162,7 +163,7 @@ def test_two_dumps_of_the_same_articles_are_one_history(tmp_path, monkeypatch):
     theirs = expected(histories, instant(last + 1).date())
     report("enwiki, 2014 + 2016", monkeypatch, cpu, peak, ours, theirs)
     assert ours == theirs
-    damaged = tempkb.read("dump_files", status="damaged").to_pylist()
+    damaged = tempkb.open().read("dump_files", status="damaged").to_pylist()
     assert ["without </mediawiki>" in row["reason"] for row in damaged] == [True]
 
 

@@ -63,7 +63,7 @@ def print_counts(language: str) -> dict[str, int]:
     names = ("stable_snapshots", "page_texts", "mentions", "ecbd_entities", "ecbd_sentences", "ecbd_cloze")
     with in_memory() as connection:
         for name in names:
-            connection.register(name, tempkb.read(name))
+            connection.register(name, tempkb.open().read(name))
         found = {what: connection.execute(query).fetchall()[0][0] for what, query in COUNTED.items()}
         damaged = connection.execute(
             """
@@ -80,7 +80,7 @@ def print_counts(language: str) -> dict[str, int]:
 
 def print_items(n: int) -> None:
     """Print some items of either kind, by a hash of their names."""
-    items = tempkb.read("ecbd_cloze", release="cloze").to_pylist()
+    items = tempkb.open().read("ecbd_cloze", release="cloze").to_pylist()
     items.sort(key=lambda row: hashlib.md5(row["cloze_id"].encode()).hexdigest())
     for kind in ("np", "random"):
         for row in [one for one in items if one["span_kind"] == kind][:n]:
@@ -137,7 +137,7 @@ def test_german_articles(tmp_path, monkeypatch):
     home = tmp_path / "home"
     run_tempkb(home, "build", "--all", "--dump", str(tmp_path / "dewiki.xml"), **settings)
     monkeypatch.setenv("TEMPKB_HOME", str(home))
-    texts = tempkb.read("page_texts").to_pylist()
+    texts = tempkb.open().read("page_texts").to_pylist()
     print(f"\nde: {len(texts)} texts, {sum(row['n_words'] for row in texts):,} words")
     for row in texts:
         for hole in row["holes"]:

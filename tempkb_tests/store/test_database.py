@@ -199,7 +199,7 @@ def test_named_questions_are_asked_of_what_is_there(home_folder):
     store.database.path.unlink()
     assert store.read("large_towns", name="Town 1").to_pylist() == [{"region": "north", "name": "Town 1"}]
     assert store.read("large_regions")["region"].to_pylist() == ["north"]
-    with pytest.raises(TempkbError, match="view 'large_towns' has no column 'people'; it has: region, name"):
+    with pytest.raises(TempkbError, match="view 'large_towns' has no column 'people'; known: region, name"):
         store.read("large_towns", people=1)
     with pytest.raises(TempkbError, match=r"no table 'small_towns'; did you mean large_towns\?"):
         store.read("small_towns")

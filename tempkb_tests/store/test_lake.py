@@ -193,7 +193,7 @@ def test_adding_is_a_union_by_key(store):
 def test_an_unknown_table_or_column_is_named(store):
     with pytest.raises(SettingsError, match="no table 'cities'; known: exclusions, manifest, towns"):
         store.read("cities")
-    with pytest.raises(SettingsError, match="table 'towns' has no column 'mayor'; it has: region"):
+    with pytest.raises(SettingsError, match="table 'towns' has no column 'mayor'; known: region"):
         store.read("towns", mayor="x")
 
 

@@ -37,7 +37,7 @@ DYNAMIC_TEMPLAMA = Benchmark(
             view="dynamic_templama_token_losses",
         ),
     ),
-    export_options=(LM_EVAL,),
+    own_export_options=(LM_EVAL,),
     prompting=PROMPTING,
     reading=READING,
 )

@@ -28,7 +28,7 @@ ECBD = Benchmark(
         "ecbd 2022-01-01..2024-01-01 --set min_words=300 --set noun_chunker=spacy",
         "ecbd 2017-01-01..2022-01-01 --dump-id none --popular creak/train.json",
     ),
-    export_options=(LM_EVAL,),
+    own_export_options=(LM_EVAL,),
     prompting=PROMPTING,
     reading=READING,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tempkb.benchmarks.card import Card, card_beside, plot_bars, popularity_in_words
+from tempkb.benchmarks.card import Card, card_beside, plot_bars, popularity_in_words, popularity_of
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.ecbd.design import Release
 from tempkb.benchmarks.ecbd.tables import CATEGORIES, DATA_STATISTICS, ECBD_CLOZE, ECBD_RELEASES, ORIGIN_YEARS, TABLES
@@ -14,6 +14,7 @@ from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
+from tempkb.wiki.wikidata.scope import language_of_wiki
 
 
 def card_of(store: Store, release: Release, _options: Options) -> Card:
@@ -52,7 +53,11 @@ def card_of(store: Store, release: Release, _options: Options) -> Card:
         years=years,
         statistics=statistics,
         categories=categories,
-        popularity=popularity_in_words(store, release.name, release.design.cut, ECBD_CLOZE, ("page_id", "s.page_id")),
+        language=language_of_wiki(store.home.settings),
+        min_words=release.design.min_words,
+        **popularity_in_words(
+            popularity_of(store, release.name, release.design.cut, ECBD_CLOZE, ("page_id", "s.page_id"))
+        ),
     )
 
 

@@ -218,11 +218,13 @@ def _spans(variant: str, store: Store, release: Release) -> pa.Table:
     """The spans that causal models are asked for in a variant: those that something precedes."""
     with asking() as connection:
         view_files(connection, "prompts", release_files(store, ECBD_PROMPTS, release.name))
+        view_files(connection, "items", release_files(store, ECBD_CLOZE, release.name))
         return connection.sql(
-            """
-            SELECT '' AS date, item_id, cluster_id AS subject_id, split, [prompt_id] AS prompt_ids, left_context,
-                   right_context, target
-            FROM prompts WHERE variant = $variant AND trim(left_context) <> '' ORDER BY item_id, target_id
+            f"""
+            SELECT {YEAR} AS date, item_id, p.cluster_id AS subject_id, p.split, [prompt_id] AS prompt_ids,
+                   left_context, right_context, target
+            FROM prompts AS p JOIN items ON cloze_id = item_id
+            WHERE variant = $variant AND trim(left_context) <> '' ORDER BY date, item_id, target_id
             """,
             params={"variant": variant},
         ).to_arrow_table()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tempkb.benchmarks.card import Card, card_beside, plot_lines, popularity_in_words, texts_beside
+from tempkb.benchmarks.card import Card, card_beside, plot_lines, popularity_in_words, popularity_of, texts_beside
 from tempkb.benchmarks.fact_queries.design import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.methods import Options
@@ -34,14 +34,23 @@ def card_of(
             counted = connection.execute(
                 "SELECT relation, count(DISTINCT subject_id), count(*) FROM queries GROUP BY relation ORDER BY relation"
             ).fetchall()
-        design = release.design
+            ((n_provisional,),) = connection.execute("SELECT count(*) FROM queries WHERE is_provisional").fetchall()
+        n_queries, design = sum(n for _, _, n in counted), release.design
+        most, _, n_most = max(counted, key=lambda row: row[2], default=("none", 0, 0))
         return card_beside(
             __file__,
             release_versions(store, FACT_SPELLS, release.name),
             **row,
             title=title,
             dump_id=design.dump_id,
-            n_queries=sum(n for _, _, n in counted),
+            n_queries=n_queries,
+            n_provisional=n_provisional,
+            n_relations=len(counted),
+            most=most,
+            most_share=n_most / max(n_queries, 1),
+            language=design.language,
+            max_subjects=design.max_subjects,
+            by=texts_beside(__file__)["by"][design.popularity],
             n_subjects=sum(n for _, n, _ in counted),
             aliases="" if release.preset == "paper" else ", each with its other names (`aliases`)",
             changes=changes(store, release),
@@ -49,7 +58,9 @@ def card_of(
             answers="possibly" if design.answers == "possible" else "certainly",
             rules=design.rules,
             ambiguous=texts_beside(__file__)["ambiguous"][design.ambiguous],
-            popularity=popularity_in_words(store, release.name, design.end, queries, ("subject_id", "s.entity_id")),
+            **popularity_in_words(
+                popularity_of(store, release.name, design.end, queries, ("subject_id", "s.entity_id"))
+            ),
         )
 
     return card

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.fact_queries.design import SPLITS, TEMPLAMA, Release
-from tempkb.benchmarks.fact_queries.prompt_building import PAIRS, Tables, read_pairs
+from tempkb.benchmarks.fact_queries.prompt_building import PAIR_COLUMNS, PAIRS, Tables, read_pairs
 from tempkb.benchmarks.fact_queries.prompts import NO_SUBJECT, NO_SUBJECT_OBJECT_LAST, OBJECT_LAST, UNDATED
 from tempkb.benchmarks.fact_queries.reading import answers_of
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
@@ -99,7 +99,7 @@ def configs_of(tables: Tables) -> tuple[Config, ...]:
         changes = "an answer of a window or of the one before, and how it changed"
         configs.append(config_of_table("changes", tables.changes, changes, _SPLIT_OF_SUBJECT, beside=(FACT_SUBJECTS,)))
     pairs = "an object that is no answer any more in a window (`old`), and the one that took its place (`new`)"
-    return (*configs, Config("pairs", "pairs", pairs, partial(_pairs, tables)))
+    return (*configs, Config("pairs", "pairs", pairs, partial(_pairs, tables), PAIR_COLUMNS))
 
 
 _SPLIT_OF_SUBJECT = f"""(
@@ -197,7 +197,7 @@ def tasks_of(tables: Tables, prompting: Prompting) -> tuple[LmEvalTask, ...]:
             ("controls_no_subject", without, True),
         )
     ]
-    return (*of_pairs, LmEvalTask("cloze", "generate_until", partial(_cloze, tables, prompting), by_window=True))
+    return (*of_pairs, LmEvalTask("cloze", "generate_until", partial(_cloze, tables, prompting)))
 
 
 def _pairs_of_variants(

@@ -20,7 +20,7 @@ from tempkb.benchmarks.fact_queries.prompts import (
     ids_of,
 )
 from tempkb.benchmarks.fact_queries.spells import partition_of
-from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS, columns_of_facts
 from tempkb.benchmarks.register import release_versions
 from tempkb.benchmarks.work import ReleaseWork, make_table, working
 from tempkb.core.filtering import LeftOut
@@ -38,19 +38,16 @@ NOT_ASKED = "previous: the subject has no answer in the window, so there is no q
 SAME_NAME = "previous: has the name of an answer of the window"
 NOT_CURRENT = "control: the object that came is not an answer of the window"
 NOTHING_FITS = "control: no objects of another subject's change fit"
-PAIRS = pa.schema(
-    [
-        ("query_id", pa.string()),
-        ("window_start", pa.date32()),
-        ("date", pa.string()),
-        ("relation", pa.string()),
-        ("subject_id", pa.string()),
-        ("query", pa.string()),
-        ("new", ANSWER.arrow),
-        ("old", ANSWER.arrow),
-        ("split", pa.string()),
-    ]
-)
+PAIR_COLUMNS = columns_of_facts("""
+    query_id VARCHAR: the query of the first window without the old object
+    window_start
+    date VARCHAR: label of the window
+    relation, subject_id, query
+    new ANSWER: the object that took the place
+    old ANSWER: the object that is no answer any more
+    split
+""")
+PAIRS = pa.schema([(one.name, one.arrow) for one in PAIR_COLUMNS])
 """Pairs: an object that is no answer any more in a window, and an answer that took its place, with the query."""
 BLANK_NAME = "the name of the answer has no character that is not blank"
 

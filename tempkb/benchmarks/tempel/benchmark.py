@@ -19,7 +19,7 @@ TEMPEL = Benchmark(
         "tempel 2013-01-01..2022-01-01/yearly --preset paper",
         "tempel 2022-01-01,2023-01-01,2024-01-01 --preset small --set min_nr_inlinks=2",
     ),
-    export_options=(
+    own_export_options=(
         Option(
             "tokenizer",
             "A tokenizer.json or a BERT vocab.txt: adds the released files' token fields (TempEL only).",

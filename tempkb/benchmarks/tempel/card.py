@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tempkb.benchmarks.card import Card, card_beside, popularity_in_words, texts_beside
+from tempkb.benchmarks.card import Card, card_beside, popularity_in_words, popularity_of, texts_beside
 from tempkb.benchmarks.linkable.declaration import N_WORDS, fixed_size
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import release_files, release_versions
@@ -15,6 +15,7 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_RELEASES, TE
 from tempkb.core.files import read_parquet
 from tempkb.core.pictures import as_markdown, figure
 from tempkb.store.store import Store
+from tempkb.wiki.wikidata.scope import language_of_wiki
 
 
 def card_of(store: Store, release: Release, options: Options) -> Card:
@@ -36,8 +37,13 @@ def card_of(store: Store, release: Release, options: Options) -> Card:
         retrieval=_retrieval(options.get("retrieval", "")),
         days=release.design.stable_interval / 86_400,
         filters=_filters(figures, release),
-        popularity=popularity_in_words(
-            store, release.name, release.cuts[-1], TEMPEL_MENTIONS, ("target_page_id", "s.page_id")
+        language=language_of_wiki(store.home.settings),
+        n_mentions=sum(one["value"] for one in figures if one["figure"] == "table_1" and one["label"] == "mentions"),
+        n_snapshots=len(release.cuts),
+        first=release.cuts[0],
+        last=release.cuts[-1],
+        **popularity_in_words(
+            popularity_of(store, release.name, release.cuts[-1], TEMPEL_MENTIONS, ("target_page_id", "s.page_id"))
         ),
     )
 

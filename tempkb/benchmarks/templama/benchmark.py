@@ -23,7 +23,7 @@ TEMPLAMA = Benchmark(
         "templama 2010-01-01..2021-01-01 --preset paper --name templama-2010s",
         "templama 2021-01-01..2024-01-01 --templates mine.csv --set answers=certain",
     ),
-    export_options=(LM_EVAL,),
+    own_export_options=(LM_EVAL,),
     prompting=PROMPTING,
     reading=READING,
 )

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tempkb.benchmarks.register import release_names
 from tempkb.commands.screens.console import print_next, print_sheet, say, show, write_file, write_picture
 from tempkb.commands.screens.failure import as_utf8
 from tempkb.commands.screens.scores import print_asked
 from tempkb.core.errors import SettingsError
-from tempkb.core.options import Words
+from tempkb.core.options import Words, nearest
 from tempkb.core.statistics.estimates import proportion
 from tempkb.core.wording import percent, rounded
 from tempkb.models.generations.kind import SAID
@@ -28,6 +29,9 @@ from tempkb.results.tabling import CHANGES, ITEMS, read_named
 from tempkb.store.listings import Across, Listing, Sheet, as_csv, estimate, in_order
 from tempkb.store.quoting import literal, literals
 from tempkb.store.store import Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def _share(column: str, kind: str, row: Sequence[Any]) -> str:
@@ -75,17 +79,7 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
         SettingsError: it was not asked, or its answers were not judged yet.
     """
     store = open_store()
-    asked = sorted({model_of(key) for key in store.lake.partitions(GENERATIONS.name)})
-    if model not in asked:
-        raise SettingsError(
-            f"answers: found no answers of a model {model!r}; there: {', '.join(asked) or 'none'}. Let it answer: "
-            f"tempkb generate {model}"
-        )
-    if not store.lake.partitions(JUDGED_CHANGES.name):
-        raise SettingsError(f"answers: those of {model} were not judged yet; judge them: tempkb results")
-    listings = (CHANGES,) if request.kind else (CHANGES, ITEMS)
-    words = {"model": model, "conditions": " AND ".join(_conditions(model, request))}
-    found = [one.filled(**words, limit=f"LIMIT {request.limit}") for one in listings]
+    found = _judged(store, model, request, f"LIMIT {request.limit}")
     shown = [(listing, rows) for listing in found if (rows := listing.rows(store))]
     for listing, rows in shown:
         show(listing, rows)
@@ -93,9 +87,41 @@ def print_answers(model: str, request: AnswersRequest, csv_file: Path | None) ->
         say(f"Found no such answers of {model}.")
     say(are_due(store, (JUDGED_CHANGES.name,)))
     if csv_file:
-        every = [(one.title.partition(":")[0], one.filled(**words, limit="")) for one in listings]
-        write_file(csv_file, as_csv([{"kind": kind, **row} for kind, one in every for row in one.rows(store)]))
+        every = read_judged(store, model, request)
+        write_file(csv_file, as_csv(every.to_pylist(), every.column_names))
     print_next(*(() if request.kind else (f"answers {model} --kind stale",)), "knows")
+
+
+def read_judged(store: Store, model: str, request: AnswersRequest) -> "pa.Table":
+    """Return all that a model said beside what is right: rows of changes and of items, told apart by `kind`.
+
+    Raises:
+        SettingsError: it was not asked, or its answers were not judged yet.
+    """
+    import pyarrow as pa
+
+    found = []
+    for one in _judged(store, model, request):
+        rows = store.query(one.query, *one.needs)
+        found.append(rows.add_column(0, "kind", pa.array([one.title.partition(":")[0]] * len(rows), pa.string())))
+    return pa.concat_tables(found, promote_options="default")
+
+
+def _judged(store: Store, model: str, request: AnswersRequest, limit: str = "") -> list[Listing]:
+    """The tables of a model's answers."""
+    asked = sorted({model_of(key) for key in store.lake.partitions(GENERATIONS.name)})
+    if model not in asked:
+        raise SettingsError(
+            f"answers: found no answers of a model {model!r}; there: {', '.join(asked) or 'none'}. Let it answer: "
+            f"tempkb generate {model}"
+        )
+    there = release_names(store.home)
+    if odd := sorted({*request.releases} - {*there}):
+        raise SettingsError(f"answers: release {odd[0]!r}: no such release{nearest(odd[0], there)}")
+    if not store.lake.partitions(JUDGED_CHANGES.name):
+        raise SettingsError(f"answers: those of {model} were not judged yet; judge them: tempkb results")
+    words = {"model": model, "conditions": " AND ".join(_conditions(model, request)), "limit": limit}
+    return [one.filled(**words) for one in ((CHANGES,) if request.kind else (CHANGES, ITEMS))]
 
 
 def _conditions(model: str, request: AnswersRequest) -> Iterator[str]:

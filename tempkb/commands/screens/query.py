@@ -76,9 +76,8 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     query = as_utf8(query)
     if parquet is not None:
         _check_target(store, parquet)
-    older = _older(store)
-    with _asking(store, query) as (connection, statement):
-        for note in filter(None, (older, are_due(store, names_in(statement)))):
+    with asking(store, query) as (connection, statement, notes):
+        for note in notes:
             warn(note)
         if parquet is not None:
             _write_parquet(connection.sql(statement).to_arrow_reader(BATCH_ROWS), parquet)
@@ -104,12 +103,17 @@ def _older(store: Store) -> str:
 
 
 @contextlib.contextmanager
-def _asking(store: Store, query: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """Yield a connection and the statement that it may run; DuckDB's errors become messages of ours."""
-    path = store.database.path
+def asking(store: Store, query: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, list[str]]]:
+    """Yield a connection, the statement that it may run, and what must be known of the rows.
+
+    Raises:
+        SettingsError: nothing is published yet, the query does something else than read, or DuckDB refuses it.
+    """
+    path, older = store.database.path, _older(store)
     with store.database.asking() as connection:
         try:
-            yield connection, check(connection, query)
+            statement = check(connection, query)
+            yield connection, statement, [*filter(None, (older, are_due(store, names_in(statement))))]
         except RefusedError as error:
             forms = "SELECT, FROM, WITH, EXPLAIN, DESCRIBE, SHOW, SUMMARIZE"
             one = (

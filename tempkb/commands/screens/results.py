@@ -20,7 +20,7 @@ from tempkb.results.answering import Answering, Question, answering_of
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.plots import levels_figure
 from tempkb.results.popularity import read_thirds
-from tempkb.results.reading import passed_over, read_answers, read_asked, releases_asked
+from tempkb.results.reading import Asking, passed_over, read_answers, read_asked, releases_asked
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import ALL, LINKING_EFFECTS, NOT_COMPARED, TABLES
 from tempkb.results.tabling import (
@@ -81,15 +81,9 @@ def print_knowledge(
         SettingsError: there is no such model or release, or nothing that is asked for has scores.
     """
     store = open_store()
-    _refuse_unknown(store, request)
     for line in passed_over(store):
         tell(line)
-    asked = [*read_asked(store, request)]
-    questions = [one.chosen for one in asked]
-    known = known_of(questions)
-    unanswered = [_why_unanswered(one) for one in questions if not one.models]
-    if not known:
-        raise _nothing_known(questions, unanswered)
+    asked, known, unanswered = read_knowledge(store, request)
     every = _estimated(store, request)
     newest = newest_judged(asked)
     _print_newest(newest, every)
@@ -113,6 +107,22 @@ def print_knowledge(
     if picture:
         with levels_figure(known) as figure:
             write_picture(picture, figure)
+
+
+def read_knowledge(store: Store, request: KnowledgeRequest) -> tuple[list[Asking], list[Known], list[str]]:
+    """Return what is asked of each release, what models know of its window, and why no model has a row of some.
+
+    Raises:
+        SettingsError: there is no such model or release, or nothing that is asked for has scores.
+    """
+    _refuse_unknown(store, request)
+    asked = [*read_asked(store, request)]
+    questions = [one.chosen for one in asked]
+    known = known_of(questions)
+    unanswered = [_why_unanswered(one) for one in questions if not one.models]
+    if not known:
+        raise _nothing_known(questions, unanswered)
+    return asked, known, unanswered
 
 
 def _nothing_known(questions: Sequence[Question], unanswered: Sequence[str]) -> SettingsError:

@@ -417,7 +417,7 @@ def _missing(store: Store, linker: str, wanted: Sequence[Candidates]) -> dict[in
         for place, one in enumerate(wanted):
             view_digests(memory, one)
             query = "SELECT page_id FROM digests ANTI JOIN known USING (text_sha256) ORDER BY page_id"
-            found[place] = memory.execute(query).fetchnumpy()["page_id"].astype(np.int64)
+            found[place] = np.asarray(memory.execute(query).fetchnumpy()["page_id"], np.int64)
     return found
 
 

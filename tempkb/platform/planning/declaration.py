@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import click
 
-from tempkb.core.options import option
+from tempkb.core.options import Form, option
 
 
 @dataclass(frozen=True)
@@ -15,13 +16,12 @@ class Request:
     select: tuple[str, ...] = option((), "Build this table only; may be repeated.", metavar="ASSET")
     windows: str = option("", "Windows whose first day is in [A, B), two dates.", flag="--window", metavar="A..B")
     all_windows: bool = option(False, "All windows that the dumps reach.", flag="--all")
-    dump_files: tuple[Path, ...] = option(
+    dump_files: tuple[Annotated[Path, Form(lambda word: Path(word).absolute(), "paths of files")], ...] = option(
         (),
         "Read this file: an export, an SQL table, or Wikidata's JSON. May be repeated; the files form one dump.",
         flag="--dump",
         metavar="FILE",
         click_type=click.Path(path_type=Path),
-        allowed="paths of files",
     )
     day: str = option("", "Day of the files of Wikidata's JSON; it overrides the day in their names.", metavar="DATE")
     rebuild: bool = option(

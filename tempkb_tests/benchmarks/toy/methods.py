@@ -89,7 +89,7 @@ def files(store, release, out, options):
 
 def card(store, release, options):
     sections = (("Collection process", f"From these files:\n\n{SOURCES}"),)
-    return Card("cc-by-sa-4.0", ("other",), "Titles, made with tempkb {version}.", sections)
+    return Card("cc-by-sa-4.0", ("other",), "Titles, made with tempkb for a test.", sections)
 
 
 def closing(store, release):

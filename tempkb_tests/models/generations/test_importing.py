@@ -35,8 +35,8 @@ def export(store, folder):
     return export_release(store, benchmark, load(store.home, benchmark, name), folder, {"lm_eval": True}) / "lm_eval"
 
 
-def rows_of(tasks, name):
-    return pq.read_table(tasks / f"{name}.parquet").to_pylist()
+def rows_of(tasks, name, window="2019-Q3"):
+    return [one for one in pq.read_table(tasks / f"{name}.parquet").to_pylist() if one["date"] == window]
 
 
 def line(place, doc, *given):
@@ -108,7 +108,7 @@ def test_an_answer_ends_where_those_of_our_decoders_end(store, tasks, tmp_path):
         (" Reed Town", "Reed Town", "answered", None),
         (" ...", None, "empty", "sentence_end"),
     )
-    docs = [one for one in rows_of(tasks, "cloze") if one["date"] == "2019-Q3"]
+    docs = rows_of(tasks, "cloze")
     lines = of_cloze(docs, None)
     for one, (said, *_) in zip(lines, itertools.cycle(ends), strict=False):
         one["resps"] = [[said]]
@@ -163,7 +163,7 @@ def test_foreign_changed_and_partial_logs_are_refused_with_counts_and_write_noth
 
 
 def test_sampled_answers_are_no_greedy_ones(store, tasks, tmp_path):
-    docs = [one for one in rows_of(tasks, "cloze") if one["date"] == "2019-Q3"]
+    docs = rows_of(tasks, "cloze")
     lines = of_cloze(docs, " Reed Town")
     for one in lines:
         one["arguments"]["gen_args_0"]["arg_1"]["do_sample"] = True
@@ -172,7 +172,7 @@ def test_sampled_answers_are_no_greedy_ones(store, tasks, tmp_path):
 
 
 def test_an_answer_of_ten_thousand_letters_is_taken_and_a_longer_one_refused(store, tasks, tmp_path):
-    docs = [one for one in rows_of(tasks, "cloze") if one["date"] == "2019-Q3"]
+    docs = rows_of(tasks, "cloze")
     import_logs(store, BENCHMARKS, [written(tmp_path, "most", of_cloze(docs, "a" * 10_000))], "far-away", None)
     assert {len(row["raw_text"]) for row in store.read("generations").to_pylist()} == {10_000}
     with pytest.raises(SettingsError, match=r"line 1: expected as an answer a text of at most 10,000 letters"):
@@ -309,7 +309,7 @@ def with_value(line, path, raw):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["pairs", "cloze"])
 def test_a_log_with_a_hostile_value_anywhere_is_imported_rightly_or_refused(store, tasks, tmp_path, name):
-    docs = [one for one in rows_of(tasks, name) if name == "pairs" or one["date"] == "2019-Q3"]
+    docs = rows_of(tasks, name)
     whole, kind = (of_pairs(docs), "prompt_scores") if name == "pairs" else (of_cloze(docs, " Reed"), "generations")
 
     def rows(model):
@@ -364,7 +364,7 @@ def test_what_the_harness_gives_is_what_we_give(demo_home, saved, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     # With its cache of logits, nested spans of one sentence get one another's scores.
     model = f"pretrained={checkpoint},dtype=float32,logits_cache=False"
-    asked = ["--tasks", "quarters,cloze", "--include_path", str(tmp_path / "exports"), "--batch_size", "64"]
+    asked = ["--tasks", "quarters_full,cloze_full", "--include_path", str(tmp_path / "exports"), "--batch_size", "64"]
     kept = ["--log_samples", "--output_path", str(tmp_path / "logs"), "--device", "cpu"]
     subprocess.run(
         [sys.executable, "-m", "lm_eval", "run", "--model", "hf", "--model_args", model, *asked, *kept],
