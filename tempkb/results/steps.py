@@ -98,6 +98,12 @@ def _computed(place: str, work: Work) -> "list[pa.Table]":
     return [getattr(import_module(f"tempkb.{module}"), name)(work.store)]
 
 
+def _estimated(work: Work) -> "Iterator[pa.Table]":
+    from tempkb.results.tabling import estimated_cutoffs
+
+    return estimated_cutoffs(work)
+
+
 def _judged(table: Table, work: Work) -> "Iterator[pa.Table]":
     from tempkb.results.judging import judged
 
@@ -106,6 +112,7 @@ def _judged(table: Table, work: Work) -> "Iterator[pa.Table]":
 
 STEPS = (
     Step((KNOWLEDGE, KNOWS), _every(*_SCORED, *(one.table for one in _COMPARED)), make_all=_known),
+    Step((tables.ESTIMATED_CUTOFFS,), _every("scored_changes"), _estimated),
     Step(
         (tables.LINKING_EFFECTS,),
         _every(LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),

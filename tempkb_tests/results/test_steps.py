@@ -17,10 +17,11 @@ from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.models.tables import MODELS
 from tempkb.platform.api import open_store
-from tempkb.results import judging
+from tempkb.results import judging, tabling
+from tempkb.results.answering import cutoff_row
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.steps import STEPS, look
-from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS, TABLES
+from tempkb.results.tables import ALL, ESTIMATED_CUTOFFS, KNOWLEDGE, KNOWS, TABLES
 from tempkb.store.drafts import Provenance
 from tempkb.store.versions import describe
 from tempkb_tests.conftest import run_tempkb
@@ -86,7 +87,7 @@ def asked(compared, tmp_path, monkeypatch):
 
 
 def test_what_is_new_makes_what_reads_it_due_and_nothing_else(asked):
-    known = ["knowledge", "knows"]
+    known = ["knowledge", "knows", "estimated_cutoffs"]
     add_model(asked, "new", DAY)
     assert stale(asked) == [*known, "judged_changes"]
     make_all(asked)
@@ -196,6 +197,27 @@ def test_all_is_judged_again_if_other_answers_are_right(asked, judged_models):
     assert anew(asked, JUDGED_ANSWERS) == made.version
 
 
+def test_only_models_with_new_scores_or_days_are_estimated(asked, monkeypatch):
+    estimated = []
+    monkeypatch.setattr(tabling, "cutoff_row", lambda one: estimated.append((one.model, one.scorer)) or cutoff_row(one))
+
+    def check(*models):
+        estimated.clear()
+        made = make(asked, ESTIMATED_CUTOFFS)
+        assert estimated == [(model, SCORERS[0]) for model in models]
+        rows = asked.read(ESTIMATED_CUTOFFS.name).to_pylist()
+        assert anew(asked, ESTIMATED_CUTOFFS) == made.version
+        return {row["model"]: row["knows_certainly_until"] for row in rows}
+
+    add_model(asked, "mid", DAY)
+    score(asked, "mid", SCORERS[0])
+    assert check("mid") == dict.fromkeys(("early", "late", "mid"), DAY)
+    add_model(asked, "late", date(2018, 1, 1))
+    assert check("late") == {"early": DAY, "late": date(2018, 1, 1), "mid": DAY}
+    asked.lake.remove(PROMPT_SCORES.name, partition_of("early", SCORERS[0]))
+    assert list(check()) == ["late", "mid"]
+
+
 def lose(home, table, key):
     """Cut a file of a partition, which then counts as absent."""
     (path, *_) = home.lake.current(table, key).places()
@@ -224,7 +246,7 @@ def test_results_follow_what_was_scored_and_what_cannot_be_computed_is_a_note(as
     score(asked, "late", SCORERS[0], -2.0)
     add_linker(asked, "l", DAY)
     linking = ["linking_effects", "linking_sums"]
-    assert stale(asked) == ["knowledge", "knows", *linking]
+    assert stale(asked) == ["knowledge", "knows", "estimated_cutoffs", *linking]
     summary = Summary(notes=["scored"])
     assert bring_results(summary, PROMPT_SCORES) is summary
     assert (stale(asked), summary.notes, summary.failures, summary.has_run) == (linking, ["scored"], [], False)
