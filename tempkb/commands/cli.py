@@ -35,6 +35,7 @@ _WIKIDATA = click.option(
 ALIASES = {f"{one}s": one for one in ("window", "model", "cut", "seed")} | {"earlier": "baseline", "answers": "full"}
 """Other names of options, which commands take and help does not list."""
 GROUPS = {
+    "Getting started": ("demo", "docs", "ui"),
     "Data": ("plan", "fetch", "build", "show"),
     "Benchmarks": ("release",),
     "Models": ("model", "corpus", "train", "score", "generate", "scores"),
@@ -42,7 +43,6 @@ GROUPS = {
     "Results": ("knows", "answers", "linking", "late", "paper", "results"),
     "Tables": ("tables", "sql"),
     "Upkeep": ("status", "verify", "publish", "gc", "rm"),
-    "Getting started": ("demo", "docs", "ui"),
 }
 """The commands, as help groups them."""
 

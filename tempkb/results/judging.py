@@ -89,12 +89,7 @@ def judged(work: Work, table: Table) -> Iterator[pa.Table]:
 
 
 def kept_of(work: Work, table: Table, source: str, way: str) -> tuple[list[str], Iterator[pa.Table]]:
-    """Return of which partitions of answers or scores a table of results is to be made anew, and its other rows.
-
-    Args:
-        source: `generations` or `prompt_scores`, of which each partition is of a model and a way to ask it.
-        way: the column that names this way.
-    """
+    """Return of which partitions of a source (by model and way) a table is to be made anew, and its other rows."""
     held, keys = work.store.lake.current(table.name, ALL), work.store.lake.partitions(source)
     kept = [] if held is None or not held.fits(table) else _unchanged(keys, held, table, work.inputs)
     return [key for key in keys if key not in kept], _rows_of(held, kept, way) if held and kept else iter(())

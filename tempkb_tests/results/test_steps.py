@@ -88,9 +88,9 @@ def asked(compared, tmp_path, monkeypatch):
 
 def test_what_is_new_makes_what_reads_it_due_and_nothing_else(asked):
     known = ["knowledge", "knows", "estimated_cutoffs"]
+    # Of a model that was asked nothing there is nothing to say.
     add_model(asked, "new", DAY)
-    assert stale(asked) == [*known, "judged_changes"]
-    make_all(asked)
+    assert not stale(asked)
     score(asked, "new", SCORERS[0])
     assert stale(asked) == known
     make_all(asked)
@@ -260,6 +260,21 @@ def test_results_follow_what_was_scored_and_what_cannot_be_computed_is_a_note(as
     (note,) = summary.notes[1:]
     assert f"prompt_scores of {lost} is not built, was lost to damage" in note
     assert summary.failures == []
+
+
+@pytest.mark.slow
+def test_results_follow_a_release_whose_questions_models_were_asked_before(asked):
+    typed = ("release", "dynamic-templama", "2019-01-01..2020-01-01", "--name")
+    run_tempkb(asked.home.path, *typed, "second")
+    assert not stale(open_store())
+    # Ada, Ben, Cem and the coach of Reed Town.
+    rows = [row for row in asked.read(ESTIMATED_CUTOFFS.name).to_pylist() if row["release"] == "second"]
+    assert {row["model"]: row["n_changes"] for row in rows} == {"early": 4, "late": 4}
+    # In a home without results nothing is computed.
+    for table in TABLES:
+        asked.lake.remove(table.name, ALL)
+    run_tempkb(asked.home.path, *typed, "third")
+    assert not any(asked.lake.partitions(table.name) for table in TABLES)
 
 
 def test_what_is_printed_can_be_typed_in_its_order(asked, capsys):

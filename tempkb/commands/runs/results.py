@@ -19,12 +19,12 @@ def compare() -> Summary:
 
 
 def bring_results(summary: Summary, *tables: Table) -> Summary:
-    """Compute those tables of results that follow from tables, and are not of what these have now.
+    """Compute those tables of results that follow from tables, by default all, and are not of what these have now.
 
     Returns:
         the summary of what was done to the tables; why a result could not be computed is a note, since that is done.
     """
-    computed = _compute([step for step in STEPS if any(source.table in tables for source in step.sources)])
+    computed = _compute([step for step in STEPS if not tables or any(one.table in tables for one in step.sources)])
     summary.notes += [*computed.notes, *computed.failures]
     return summary
 
