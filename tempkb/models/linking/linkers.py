@@ -69,9 +69,7 @@ def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
         with store.lake.staging() as folder:
             return _Run(store, request, recipe, folder, log).compared(held)
     with store.lake.resumable(drafts_of(request.linker)) as drafts:
-        folder = drafts.folder / "training"
-        folder.mkdir(exist_ok=True)
-        trained = _Run(store, request, recipe, folder, log).trained()
+        trained = _Run(store, request, recipe, drafts.folder, log).trained()
         drafts.is_finished = True
     return trained
 
@@ -124,8 +122,7 @@ class _Run:
         # The texts of the candidates decide what the tokenizer of random weights becomes, and which are ranked.
         key = sha256_of([numbers, self._request.seed, inputs])
         if training_of(self._place).get(_KEY) != key:
-            lesson = Lesson.with_key(self._folder, key) or self._lesson(key, train, validation, base)
-            self._teach(lesson, row, numbers, inputs)
+            self._teach(self._lesson(key, train, validation, base), row, numbers, inputs)
         course = self._course()
         row |= _facts_of(read_layout(str(self._place))) | {
             "checkpoint": str(self._place.relative_to(self._store.home.path))
@@ -241,9 +238,8 @@ class _Run:
         from tempkb.models.training.teaching import teach
 
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
-        draft, course = teach(
-            lesson, self._folder, self._log, n_gpus_for(f"linker {self._request.linker!r}", self._request.device)
-        )
+        n_gpus = n_gpus_for(lesson.what, self._request.device)
+        draft, course = teach(lesson, self._folder / "training", self._log, n_gpus)
         known = {column: row[column] for column in ("linker", *_BOUND)} | {"cut": str(row["cut"])}
         about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, "row": known}
         (draft / _CARD).write_text(card_of(row, lesson, course, numbers, inputs), "utf-8")

@@ -136,33 +136,20 @@ class Training:
 
     def _lessons(self, key: str, mixture: Version) -> dict[str, DatedLesson]:
         """What is learnt, by the label of the expert; of a model that is one, by its name."""
-        request, periods = self.request, self.mixing.periods
-        whole = DatedLesson(
-            request.name,
-            key,
-            self.recipe,
-            request.seed,
-            self._base[0],
-            request.regime,
-            tuple(str(path) for path in mixture.paths()),
-            self.mixing.n_examples[QUERY],
-            request.period,
-            tuple(one.start for one in periods),
-        )
-        if not request.how.has_experts:
-            return {request.name: whole}
-        return {one.label: replace(whole, key=sha256_of([key, one.label]), starts=(one.start,)) for one in periods}
+        mixing, files = self.mixing, tuple(map(str, mixture.paths()))
+        whole = DatedLesson(self.request, key, self.recipe, self._base[0], files, mixing.n_examples, mixing.periods)
+        if not self.request.how.has_experts:
+            return {self.request.name: whole}
+        return {one.label: replace(whole, key=sha256_of([key, one.label]), periods=(one,)) for one in mixing.periods}
 
     def _train(self, folder: Path, key: str, mixture: Version, log: Log) -> None:
         n_gpus, draft, taught = n_gpus_for(self._what, self.request.device), folder / "whole", dict[str, Course]()
         remove_tree(folder, draft)
-        with school(DatedLesson.learning, is_needed=False):
+        with school(DatedLesson.learning):
             lessons = self._lessons(key, mixture)
             for label, lesson in lessons.items():
                 log(f"Training {lesson.what}: {lesson.n_steps():,} steps.")
-                room = folder / "lessons" / label
-                room.mkdir(parents=True, exist_ok=True)
-                checkpoint, taught[label] = teach(lesson, room, log, n_gpus)
+                checkpoint, taught[label] = teach(lesson, folder / "lessons" / label, log, n_gpus)
                 if label == [*lessons][-1]:
                     shutil.copytree(checkpoint, draft, dirs_exist_ok=True)
                 else:

@@ -21,7 +21,7 @@ def begun(folder, one):
     (folder / "beginning").mkdir()
     write_beginning(one, folder / "beginning")
     model = learning.new_model(folder / "beginning", one.recipe.towers)
-    return model, learning.new_trainer(model, one, folder, keep_seconds=1e9)
+    return model, learning.new_trainer(model, one, folder)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from sentence_transformers import (
 from sentence_transformers.base.sampler import BatchSamplers
 from sentence_transformers.sentence_transformer.losses import CachedMultipleNegativesRankingLoss
 from sentence_transformers.sentence_transformer.modules import Pooling, Router, Transformer
+from transformers import TrainerCallback
 
 from tempkb.models.checkpoints import quiet_transformers
 from tempkb.models.linking.checkpoints import read_layout
@@ -23,17 +24,14 @@ from tempkb.models.linking.encoders import load_layout
 from tempkb.models.linking.inputs import Inputs, Tower, Whole
 from tempkb.models.linking.training.beginning import write_beginning
 from tempkb.models.linking.training.lessons import Example, Lesson
-from tempkb.models.training.learning import Watch, arguments, begin, course_of, main, n_processes, run
-from tempkb.models.training.lessons import CHECKPOINT
+from tempkb.models.training.learning import Tell, arguments, begin, main, n_processes, run
+from tempkb.models.training.lessons import CHECKPOINT, Course
 
 _PARTS = 1_024  # vectors of validation mentions that are compared at once
 
 
-def learn(lesson: Lesson, folder: Path, keep_seconds: float) -> None:
-    """Train a linker and write its checkpoint and course.
-
-    Args:
-        keep_seconds: after how long the state of training is kept again, to go on from there after a kill.
+def learn(lesson: Lesson, folder: Path, keep_seconds: float, tell: Tell) -> Course | None:
+    """Train a linker and write its checkpoint; see `tempkb.models.training.learning.Learn`.
 
     Raises:
         ModelError: the base cannot be used, or the loss became infinite.
@@ -44,11 +42,12 @@ def learn(lesson: Lesson, folder: Path, keep_seconds: float) -> None:
         beginning = folder / f"beginning-{rank}"
         write_beginning(lesson, beginning)
         model = new_model(beginning, lesson.recipe.towers)
-        trainer = new_trainer(model, lesson, folder, keep_seconds)
-    if run(trainer, folder):
+        trainer = new_trainer(model, lesson, folder)
+    course = run(trainer, lesson, folder, keep_seconds, tell)
+    if course is not None:
         model.save(str(folder / CHECKPOINT), create_model_card=False)
         load_layout(read_layout(str(folder / CHECKPOINT)), "cpu")
-        course_of(trainer.state).write(folder)
+    return course
 
 
 def new_model(beginning: Path, towers: int) -> SentenceTransformer:
@@ -61,9 +60,7 @@ def new_model(beginning: Path, towers: int) -> SentenceTransformer:
     return SentenceTransformer(modules=modules, similarity_fn_name="dot")
 
 
-def new_trainer(
-    model: SentenceTransformer, lesson: Lesson, folder: Path, keep_seconds: float
-) -> SentenceTransformerTrainer:
+def new_trainer(model: SentenceTransformer, lesson: Lesson, folder: Path) -> SentenceTransformerTrainer:
     """Return the trainer of a lesson."""
     recipe, is_alone = lesson.recipe, n_processes() == 1
     inputs = inputs_of(model, recipe.max_tokens)
@@ -89,8 +86,8 @@ def new_trainer(
         mini_batch_size=recipe.mini_batch_size,
         gather_across_devices=not is_alone,
     )
-    watch = _Watch(lesson, model, inputs, keep_seconds)
-    return _Trainer(model=model, args=told, train_dataset=data, loss=loss, callbacks=[watch])
+    judges = [_Judge(lesson, model, inputs)] if lesson.validation else []
+    return _Trainer(model=model, args=told, train_dataset=data, loss=loss, callbacks=judges)
 
 
 def inputs_of(model: SentenceTransformer, max_tokens: int) -> Inputs:
@@ -124,11 +121,10 @@ class _Trainer(SentenceTransformerTrainer):  # type: ignore[misc]  # the library
         self.model.save(output_dir, create_model_card=False)
 
 
-class _Watch(Watch):
-    """Also judges what is trained after each epoch."""
+class _Judge(TrainerCallback):  # type: ignore[misc]  # the library is not typed
+    """Judges what is trained after each epoch."""
 
-    def __init__(self, lesson: Lesson, model: SentenceTransformer, inputs: Inputs, keep_seconds: float) -> None:
-        super().__init__(lesson, model.device, keep_seconds)
+    def __init__(self, lesson: Lesson, model: SentenceTransformer, inputs: Inputs) -> None:
         self._model = model
         self._mentions = _texts(inputs.mentions([one.mention for one in lesson.validation]))
         entities = _texts(inputs.entities([one.entity for one in lesson.validation]))
@@ -137,9 +133,8 @@ class _Watch(Watch):
         self._gold = np.array([places[entity] for entity in entities])
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **further: Any) -> None:
-        if state.is_world_process_zero and self._mentions:
+        if state.is_world_process_zero:
             state.log_history.append({"validation": self._accuracy(), "epoch": round(state.epoch)})
-        super().on_epoch_end(args, state, control, **further)
 
     def _accuracy(self) -> float:
         mentions = self._model.encode_query(self._mentions, show_progress_bar=False)
@@ -151,4 +146,4 @@ class _Watch(Watch):
 
 
 if __name__ == "__main__":
-    main(Lesson, learn)
+    main(learn)
