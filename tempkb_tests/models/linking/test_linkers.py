@@ -66,7 +66,7 @@ def taught(monkeypatch):
         folder.mkdir()
         return folder / "checkpoint", learn(lesson, folder, 1e9, lambda _step: None)
 
-    monkeypatch.setattr("tempkb.models.training.teaching.teach", teach)
+    monkeypatch.setattr("tempkb.models.linking.linkers.teach", teach)
     with torch.random.fork_rng():
         yield lessons
     torch.use_deterministic_algorithms(False)
