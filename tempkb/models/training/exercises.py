@@ -28,7 +28,6 @@ from tempkb.core.prompts import Prompt
 from tempkb.core.windows import window_of
 from tempkb.models.checkpoints import (
     check_vocabulary,
-    check_weights,
     context_tokens_of,
     load_module,
     quiet_transformers,
@@ -37,7 +36,6 @@ from tempkb.models.checkpoints import (
 )
 from tempkb.models.dating import LINE
 from tempkb.models.families import TRAITS
-from tempkb.models.files import weight_files
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Row, tokenize
 from tempkb.models.training.learning import Tell, arguments, begin, main, n_processes, run
@@ -235,10 +233,7 @@ def begun(lesson: DatedLesson) -> LoadedModel:
         maker = getattr(transformers, TRAITS[family].loader)
         module = maker.from_config(config, dtype=torch.float32, trust_remote_code=False)
     else:
-        files, weights_format = weight_files(lesson.base, folder)
-        for file in files:
-            check_weights(lesson.base, file, weights_format)
-        module = load_module(lesson.base, folder, config, family, weights_format, "float32")
+        module = load_module(lesson.base, folder, config, family)
     check_vocabulary(lesson.base, module, tokenizer)
     context = context_tokens_of(config, module, tokenizer)
     return LoadedModel(family, module, tokenizer, torch.device("cpu"), "float32", context)
