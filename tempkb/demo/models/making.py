@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 
 from tempkb.core.errors import ModelError, SettingsError
-from tempkb.core.files import own, remove_tree
+from tempkb.core.files import own, remove_tree, sum_of
 from tempkb.core.locks import locked
 from tempkb.core.model_words import Family
 from tempkb.core.options import Words
@@ -146,7 +146,7 @@ def _train_group(group: tuple[Lesson, ...], folder: Path, report: Report) -> Non
         before = done
         train(lesson, draft, lambda steps, before=before: report(before + steps))  # type: ignore[misc]
         done += lesson.recipe.steps
-        digests = {path.name: _digest(path) for path in sorted(draft.iterdir())}
+        digests = {path.name: sum_of(path) for path in sorted(draft.iterdir())}
         (draft / DIGESTS).write_text(json.dumps(digests, indent=1) + "\n", "utf-8")
         remove_tree(lesson.place.parent, lesson.place, may_fail=True)  # a damaged one
         draft.rename(lesson.place)
@@ -156,13 +156,9 @@ def _is_whole(place: Path) -> bool:
     """Has a checkpoint all files that were written, unchanged?"""
     try:
         digests = json.loads((place / DIGESTS).read_text("utf-8"))
-        return bool(digests) and all(_digest(place / name) == digest for name, digest in digests.items())
+        return bool(digests) and all(sum_of(place / name) == digest for name, digest in digests.items())
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @contextmanager
