@@ -54,6 +54,7 @@ class Training:
         self._what = f"model {request.name!r}"
         require_extra(f"{self._what}: training", ("datasets", "accelerate"))
         self._base_row = known_model(store.lake, request.base) or {}
+        self._place_of_base = self._base_row.get("checkpoint") or request.base, self._base_row.get("hub_revision")
         # Transformers takes seconds to import, which a model that is there does without.
         held = known_model(store.lake, request.name) or {}
         self.family: Family = held.get("family") or self.config[1]
@@ -78,11 +79,6 @@ class Training:
     def _base(self) -> tuple[str, str]:
         """The folder of the base, and the digest of its files."""
         return base_of(*self._place_of_base, has_weights=not self.recipe.random_weights)
-
-    @property
-    def _place_of_base(self) -> tuple[str, str | None]:
-        """The checkpoint of the base, and its revision on the hub."""
-        return self._base_row.get("checkpoint") or self.request.base, self._base_row.get("hub_revision")
 
     @property
     def until(self) -> tuple[date, date]:

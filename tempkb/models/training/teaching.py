@@ -34,7 +34,6 @@ KEEP_SECONDS = 600.0
 """After how long the state of training is kept again."""
 
 _CACHES = ("HF_HOME", "HF_DATASETS_CACHE", "XDG_CACHE_HOME", "MPLCONFIGDIR", "TORCH_HOME", "TRITON_CACHE_DIR", "TMPDIR")
-_OFF_LINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK")
 _SMALL_BYTES = 100_000_000  # weights of which a step takes so little that threads would wait for one another
 _TAIL = 5  # lines of a process's complaint
 _KEPT = "lesson.json"  # which lesson a folder is of, and how that went
