@@ -16,7 +16,7 @@ from tempkb.models.linking.candidates import of_release
 from tempkb.models.linking.checkpoints import Layout, layout_of, read_layout
 from tempkb.models.linking.known import known_linker
 from tempkb.models.linking.requests import AddRequest, TrainRequest
-from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS, drafts_of
+from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS
 from tempkb.models.linking.training.examples import (
     inputs_of_examples,
     read_entities,
@@ -26,6 +26,7 @@ from tempkb.models.linking.training.examples import (
 from tempkb.models.linking.training.lessons import Lesson, card_of, digest_of_examples
 from tempkb.models.linking.training.recipe import Recipe, recipe_of
 from tempkb.models.linking.vectors import version_of
+from tempkb.models.tables import drafts_of
 from tempkb.models.training.lessons import Course, sha256_of
 from tempkb.models.training.requests import require_extra
 from tempkb.models.training.teaching import base_of, n_gpus_for, refuse_other, require_free, settle, teach
@@ -66,7 +67,7 @@ def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
     what = f"linker {request.linker!r}"
     recipe = recipe_of(what, request.preset, request.base, request.settings)
     require_extra(f"{what}: training")
-    with store.lake.resumable(drafts_of(request.linker)) as drafts:
+    with store.lake.resumable(drafts_of("linker", request.linker)) as drafts:
         trained = _Training(store, request, recipe, drafts.folder, log).trained()
         drafts.is_finished = True
     return trained

@@ -8,7 +8,6 @@ import logging
 import math
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -44,9 +43,7 @@ def main(learn: Learn) -> None:
     connection = Connection(int(sys.argv[1]))
     with suppress(EOFError):
         while True:
-            lesson, folder, keep_seconds, environment = connection.recv()
-            os.environ.update(environment)
-            tempfile.tempdir = None  # to be looked up again
+            lesson, folder, keep_seconds = connection.recv()
             try:
                 connection.send(learn(lesson, folder, keep_seconds, connection.send))
             except TempkbError as error:

@@ -2,7 +2,7 @@
 
 They are processes of their own so that numbers of threads, caches and telemetry are decided before anything is
 imported, and so that their memory is free again at the end. They end when this one does. Nothing is written outside
-the folder of the lesson.
+the folder of the lesson, and that of the processes, which is removed with them.
 """
 
 import json
@@ -224,8 +224,8 @@ class _School:
         self.start()
         try:
             for connection in self._running:
-                with suppress(BrokenPipeError):  # it has ended, and its complaint says why
-                    connection.send((lesson, folder, keep_seconds, _caches(folder)))
+                with suppress(ConnectionError):  # it has ended, and its complaint says why
+                    connection.send((lesson, folder, keep_seconds))
             return self._followed(lesson, folder, meter)
         except BaseException:
             self.close()
@@ -262,7 +262,7 @@ class _School:
     def _environment(self, room: Path, rank: int, port: int) -> Mapping[str, str]:
         n = self._n_processes
         own = {
-            **_caches(room),
+            **dict.fromkeys(_CACHES, str(room)),
             **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(self._n_threads)),
             **dict.fromkeys(
                 ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"), "1"
@@ -278,13 +278,6 @@ class _School:
             own |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(n), "LOCAL_WORLD_SIZE": str(n)}
             own |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
         return os.environ | own
-
-
-def _caches(folder: Path) -> Mapping[str, str]:
-    """Where libraries may write, by variables."""
-    caches = folder / "caches"
-    caches.mkdir(exist_ok=True)
-    return dict.fromkeys(_CACHES, str(caches))
 
 
 def _is_small(lesson: Lesson) -> bool:
