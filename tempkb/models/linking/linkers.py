@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.options import Words
-from tempkb.models.known import TRAINING, training_of
+from tempkb.models.known import TRAINING, refuse_other, training_of
 from tempkb.models.linking.candidates import of_release
 from tempkb.models.linking.checkpoints import Layout, layout_of, read_layout
 from tempkb.models.linking.known import known_linker
@@ -29,7 +29,7 @@ from tempkb.models.linking.vectors import version_of
 from tempkb.models.tables import drafts_of
 from tempkb.models.training.lessons import Course, sha256_of
 from tempkb.models.training.requests import require_extra
-from tempkb.models.training.teaching import base_of, n_gpus_for, refuse_other, require_free, settle, teach
+from tempkb.models.training.teaching import base_of, n_gpus_for, require_free, settle, teach
 from tempkb.store.drafts import Provenance
 from tempkb.store.said import change_said
 from tempkb.store.store import Store

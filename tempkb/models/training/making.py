@@ -26,13 +26,13 @@ from tempkb.models.adding import add_model
 from tempkb.models.adding import models as add_models
 from tempkb.models.dating import LINE, Dating, expert_file
 from tempkb.models.files import find_folder
-from tempkb.models.known import known_model, training_of, until_in_words
+from tempkb.models.known import known_model, refuse_other, training_of, until_in_words
 from tempkb.models.tables import MODELS, drafts_of
 from tempkb.models.training.lessons import Course, DatedLesson, canonical, sha256_of
 from tempkb.models.training.mixtures import Mixing
 from tempkb.models.training.requests import TrainRequest, require_extra, train_request
 from tempkb.models.training.tables import QUERY, TEXT
-from tempkb.models.training.teaching import base_of, n_gpus_for, refuse_other, require_free, school, settle, teach
+from tempkb.models.training.teaching import base_of, n_gpus_for, require_free, school, settle, teach
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
