@@ -120,14 +120,15 @@ def _lessons(
 def _train_all(lessons: Sequence[Lesson], folder: Path, workers: int, log: Callable[[str], None]) -> None:
     """Train models in as many processes as there are workers, each of one thread."""
     workers = min(workers, len(lessons))
-    # Models of the cuts take turns, so that all processes have as much to do. Each imports PyTorch once.
+    # Models of the cuts take turns, so that all processes have as much to do. Each imports PyTorch once. With one more
+    # worker than groups, a single group has a process of its own as well, which training changes.
     groups = [tuple(lessons[at::workers]) for at in range(workers)]
     total = sum(lesson.recipe.steps for lesson in lessons)
     title = f"training {counted(len(lessons), 'model')}"
     with on_terminal(), Meter(title, total, log, "steps") as meter:
         failures = [
             f"{', '.join(lesson.name for lesson in one.item)}: {one.failure}"
-            for one in map_items(_train_group, groups, folder, workers, meter.at)
+            for one in map_items(_train_group, groups, folder, workers + 1, meter.at)
             if one.failure
         ]
     if failures:
