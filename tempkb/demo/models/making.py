@@ -6,8 +6,7 @@ is written beside its place and renamed when it is whole, so that a folder of th
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -58,9 +57,12 @@ def make(
     with locked(store.home.checkpoints / _LOCK):
         missing = [one for one in wanted if not _is_whole(places[one])]
         if missing:
-            with _drafts(store.home.checkpoints) as folder:
-                lessons = _lessons(missing, places, corpora, recipe_of)
+            lessons, folder = _lessons(missing, places, corpora, recipe_of), store.home.checkpoints / _DRAFTS
+            try:
+                remove_tree(store.home.checkpoints, folder, may_fail=True)  # of a run that was killed
                 _train_all(lessons, folder, store.home.settings.workers, log)
+            finally:
+                remove_tree(store.home.checkpoints, folder, may_fail=True)
     return {
         one.name: {
             "checkpoint": str(places[one]),
@@ -160,15 +162,3 @@ def _is_whole(place: Path) -> bool:
         return bool(digests) and all(sum_of(place / name) == digest for name, digest in digests.items())
     except (OSError, ValueError, AttributeError):
         return False
-
-
-@contextmanager
-def _drafts(checkpoints: Path) -> Iterator[Path]:
-    """Give a folder for checkpoints that are not whole yet. What a killed run has left there is removed first."""
-    folder = checkpoints / _DRAFTS
-    remove_tree(checkpoints, folder, may_fail=True)
-    folder.mkdir()
-    try:
-        yield folder
-    finally:
-        remove_tree(checkpoints, folder, may_fail=True)
