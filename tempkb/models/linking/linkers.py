@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -45,18 +45,13 @@ _DATA = ("examples_sha256", "base_sha256", "negatives_of", "negatives_sha256")
 _JSON = ("recipe", "trained_from")
 
 
-class Trained(NamedTuple):
-    """A linker that was trained, and how its training went."""
-
-    version: Version
-    checkpoint: Path
-    course: Course
-
-
-def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
+def train_linker(store: Store, request: TrainRequest, log: Log) -> tuple[Version, Course]:
     """Train a linker, keep its checkpoint in the home, and write its row; one that is there already is only compared.
 
     A run that was killed is continued by the next one with the same request.
+
+    Returns:
+        its row, and how its training went.
 
     Raises:
         SettingsError: the name is bound to another linker; a setting is not allowed; the release or cut is not built
@@ -123,7 +118,7 @@ class _Training:
             "negatives_sha256": self._ranking["weights_sha256"] if self._ranking else None,
         }
 
-    def trained(self) -> Trained:
+    def trained(self) -> tuple[Version, Course]:
         """Train it, going on from where an earlier run has ended, or compare it with the one that has its name."""
         name, row = self._request.linker, self._row()
         # Where it is trained is nothing of the linker.
@@ -133,7 +128,7 @@ class _Training:
             layout_of(self._held)
             _say(self._store, name, words)
             self._log(f"Linker {name} is there already, trained in the same way; nothing to do.")
-            return Trained(_current(self._store, name), self._place, self._course())
+            return _current(self._store, name), self._course()
         inputs = inputs_of_examples(self._store, self._request.release, self._request.cut)
         if self._ranking:
             ranking = self._ranking["linker"]
@@ -147,8 +142,7 @@ class _Training:
         row["checkpoint"] = str(self._place.relative_to(self._store.home.path))
         row["validation_accuracy"] = course.validation[-1][1] if course.validation else None
         _say(self._store, name, words)
-        version = _write(self._store, row, {"recipe": self._numbers, "seed": self._request.seed}, inputs)
-        return Trained(version, self._place, course)
+        return _write(self._store, row, {"recipe": self._numbers, "seed": self._request.seed}, inputs), course
 
     def _row(self) -> Row:
         request, numbers = self._request, self._numbers

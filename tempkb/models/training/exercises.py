@@ -7,7 +7,7 @@ causal models are asked for every token behind the date, or for those of one spa
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -117,10 +117,8 @@ class Asking:
         self._tokenizer, is_causal = model.tokenizer, model.family == "causal"
         self._asks_for_all, self._template = is_causal and asked == "all", "span" if is_causal else "span_end"
         self._max_tokens = min(max_tokens, model.context_tokens or max_tokens)
-        self._planners = {
-            template: model.traits.planner(template, model.tokenizer, model.module.config, self._max_tokens)
-            for template in model.traits.templates
-        }
+        limited = replace(model, context_tokens=self._max_tokens)
+        self._planners = {template: limited.planner(template) for template in model.traits.templates}
 
     def row(self, date: str, text: str, spans: Sequence[tuple[int, int]]) -> Row | None:
         """Return what is asked of a text; None if nothing can be.

@@ -6,6 +6,7 @@ import shlex
 import shutil
 from dataclasses import replace
 from datetime import date
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -73,7 +74,8 @@ def taught(monkeypatch):
 
 
 def train(store, name="tiny", log=print, **words):
-    return train_linker(store, linker_request(name, {**WORDS, **words, "device": "cpu"}), log)
+    version, course = train_linker(store, linker_request(name, {**WORDS, **words, "device": "cpu"}), log)
+    return SimpleNamespace(version=version, course=course, checkpoint=store.home.linkers / name)
 
 
 @pytest.mark.slow
