@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from tempkb.benchmarks.ecbd.matching import NameFinder, longest
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
@@ -24,6 +22,9 @@ from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.wiki.wikidata.scope import language_of_wiki
 from tempkb.wiki.wikidata.tables import ENTITY_ORIGINS, WIKIDATA_ENTITIES
 from tempkb.wiki.wikidata.tables import FACTS as FACTS_TABLE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SHORTEST = 3  # characters of a name; shorter ones are mostly other words
 _NAMES = f"""
@@ -100,7 +101,7 @@ def read_corpora(store: Store, cuts: Sequence[date]) -> dict[date, Corpus]:
 class _Reader:
     """Reads articles of a home and splits them into sentences."""
 
-    def __init__(self, ask: Callable[[str], pa.Table], settings: Settings) -> None:
+    def __init__(self, ask: Callable[[str], "pa.Table"], settings: Settings) -> None:
         self._ask, self._granularity, self._language = ask, settings.granularity, language_of_wiki(settings)
         self._split: Splitter = sentencex_splitter(self._language)
         tests = f"SELECT DISTINCT sentence FROM {ECBD_CLOZE.name} WHERE split = 'test' ORDER BY ALL"
