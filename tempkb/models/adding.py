@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.core.errors import ModelError, SettingsError
+from tempkb.core.errors import ModelError
 from tempkb.core.model_words import ModelRequest
 from tempkb.engine.tasks import Done, Order
 from tempkb.models.files import are_files_of, find_folder
-from tempkb.models.known import known_model, said_of, training_of, words_of_row
+from tempkb.models.known import known_model, refuse_other, said_of, training_of, words_of_row
 from tempkb.models.requests import request_of, requested
 from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
 from tempkb.store.drafts import Provenance
@@ -21,7 +21,6 @@ from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
 Row = dict[str, Any]
-_SHOWN = 12  # characters of a digest in a message
 
 
 def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -> Version:
@@ -54,24 +53,14 @@ def until_said(store: Store, name: str) -> tuple[date, date] | None:
 def _compare(store: Store, request: ModelRequest, held: Row) -> tuple[Row, Mapping[str, Any]]:
     """Compare a checkpoint with the model that has its name; the row has where it is now and what it knows."""
     folder, commit = find_folder(request.checkpoint, request.revision, may_fetch=True)
-    differing = []
+    found = {"family": request.family or held["family"]}
     if not are_files_of(held, folder):
         from tempkb.models.checkpoints import read_digests
 
-        found = read_digests(request.checkpoint, request.revision, may_fetch=True)
-        differing = [
-            f"{name} {_short(held[name])}, found {_short(getattr(found, name))}"
-            for name in DIGESTS
-            if held[name] != getattr(found, name)
-        ]
-    if request.family not in (None, held["family"]):
-        differing = [f"family {held['family']}, found {request.family}"]
-    if differing:
-        raise SettingsError(
-            f"model {request.name!r}: expected the files to which the name is bound ({'; '.join(differing)} in "
-            f"{request.checkpoint}). A name keeps its files for good, because scores refer to it. Add these files "
-            f"under another name, or remove the model first: tempkb model rm {request.name}"
-        )
+        found |= vars(read_digests(request.checkpoint, request.revision, may_fetch=True))
+    bound = {one: held[one] for one in ("family", *DIGESTS) if one in found}
+    asked = {one: found[one] for one in bound}
+    refuse_other(f"model {request.name!r}", bound, asked, f"tempkb model rm {request.name}")
     row = {**held, "checkpoint": request.checkpoint, "hub_revision": commit}
     if request.knows_certainly_until is not None:
         row["knows_certainly_until"] = request.knows_certainly_until
@@ -131,10 +120,6 @@ def _write(
     inputs = {column.removesuffix("_sha256"): row[column] for column in DIGESTS if row[column] is not None}
     rows = [pa.Table.from_pylist([{**row, "checkpoint": checkpoint}], MODELS.schema)]
     return store.write(MODELS, name, rows, Provenance(inputs, made_with))
-
-
-def _short(digest: str | None) -> str:
-    return digest[:_SHOWN] if digest else "none"
 
 
 def models(order: Order) -> Done:

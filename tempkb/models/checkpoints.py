@@ -122,14 +122,9 @@ def read_checkpoint(
     folder, commit = find_folder(name, revision, may_fetch)
     config, found = read_config(name, folder, family)
     tokenizer = read_tokenizer(name, folder)
-    files, weights_format = weight_files(name, folder)
-    files += expert_files(folder)
-    for file in files:
-        check_weights(name, file, weights_format)
-    module = load_module(name, folder, config, found, weights_format, "float32")
+    module = load_module(name, folder, config, found)
     check_vocabulary(name, module, tokenizer)
-    context_tokens = context_tokens_of(config, module, tokenizer)
-    model = loaded(found, module, tokenizer, context_tokens=context_tokens)
+    model = loaded(found, module, tokenizer, context_tokens=context_tokens_of(config, module, tokenizer))
     model.planner(model.traits.templates[0])
     require_sound(name, model)
     return Checkpoint(
@@ -137,7 +132,7 @@ def read_checkpoint(
         family=found,
         architecture=type(module).__name__,
         n_parameters=sum(weights.numel() for weights in module.parameters()) * (1 + len(expert_files(folder))),
-        context_tokens=context_tokens,
+        context_tokens=model.context_tokens,
     )
 
 
@@ -187,9 +182,7 @@ def load_files(
         ModelError: it cannot be loaded, or its scores would be wrong (`scoring.py`).
     """
     config, _ = read_config(files.name, files.folder, family)
-    for file in weight_files(files.name, files.folder)[0]:
-        check_weights(files.name, file, files.weights_format)
-    module = load_module(files.name, files.folder, config, family, files.weights_format, dtype)
+    module = load_module(files.name, files.folder, config, family, dtype)
     model = loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
     require_sound(files.name, model, limits)
     return model
@@ -370,14 +363,15 @@ def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
         raise ModelError(f"{file} of {name} is cut or damaged: {first_line(error)}. Fetch it again.") from error
 
 
-def load_module(
-    name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat, dtype: Dtype
-) -> Any:
+def load_module(name: str, folder: Path, config: Any, family: Family, dtype: Dtype = "float32") -> Any:
     """Return the model of a checkpoint as its config describes it.
 
     Raises:
-        ModelError: its weights do not fit the config, or not all are there.
+        ModelError: its weights hold more than that, do not fit the config, or not all are there.
     """
+    files, weights_format = weight_files(name, folder)
+    for file in (*files, *expert_files(folder)):
+        check_weights(name, file, weights_format)
     maker, number = getattr(transformers, TRAITS[family].loader), getattr(torch, dtype)
     try:
         with quiet_transformers():

@@ -66,6 +66,26 @@ def said_of(store: "Store", name: str) -> Words:
     return words_of_row(row) if row is not None else {}
 
 
+def refuse_other(what: str, held: Mapping[str, Any], asked: Mapping[str, Any], remove: str) -> None:
+    """Refuse a name that is bound to something of which other things were said; `remove` is the command to free it."""
+    differing = [
+        f"{one} {_short(held.get(one))}, found {_short(asked.get(one))}"
+        for one in {**held, **asked}
+        if held.get(one) != asked.get(one)
+    ]
+    if differing:
+        said = "; ".join(differing) if held else "not trained here"
+        raise SettingsError(
+            f"{what}: expected the {what.split()[0]} to which the name is bound ({said}). A name keeps its files for "
+            f"good, because scores refer to it. Choose another name, or remove it first: {remove}"
+        )
+
+
+def _short(value: Any) -> str:
+    found = "none" if value is None else str(value)
+    return found[:12] if len(found) == 64 else found  # noqa: PLR2004 - digits of a digest
+
+
 TRAINING = "training.json"
 """File of a checkpoint that was trained here: how, from what, and how it went."""
 

@@ -1,6 +1,7 @@
 """The table of models: which language models a home knows, and by which files."""
 
 from tempkb.store.columns import columns, rules
+from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import Family, Table
 
 READY, NOT_LOADED, ELSEWHERE = "ready", "not_loaded", "elsewhere"
@@ -50,3 +51,8 @@ MODELS = Table(
 )
 
 TABLES = (MODELS,)
+
+
+def drafts_of(kind: str, name: str) -> str:
+    """Return the name of the folder of drafts of the runs that make something of a model or a linker."""
+    return f"{RESUMABLE}{kind}-{name}"

@@ -74,6 +74,9 @@ def _draw_levels(axis: Any, known: Sequence[Known]) -> None:
         _write_numbers(axis.xaxis)
         axis.tick_params(axis="x", which="both", labelsize=7)
     axis.set_xlabel(question.aggregate.label, fontsize=8)
+    verdicts = [one for one in _COLOURS if any(row.verdict == one for row in known)]
+    marks = [axis.plot([], [], "o-", color=_COLOURS[one], label=one)[0] for one in verdicts]
+    axis.legend(handles=marks, fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     axis.set_title(
         f"{question.release}: {question.window[0]} to {question.window[1]} (full), "
         f"{question.earlier[0]} to {question.earlier[1]} (hollow)",

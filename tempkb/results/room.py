@@ -5,7 +5,6 @@ from tempkb.engine.room import Room
 from tempkb.results import judged_tables, regimes
 from tempkb.results.popularity import RESULTS_BY_POPULARITY
 from tempkb.results.tables import TABLES
-from tempkb.results.updates import UPDATED_MODELS
 from tempkb.results.views import OF_DATES, OF_ENTITIES, OF_GAPS, OF_LEAKS, OF_LINKING
 
 VIEWS = (
@@ -17,7 +16,7 @@ VIEWS = (
     *judged_tables.VIEWS,
     *regimes.VIEWS,
     RESULTS_BY_POPULARITY,
-    UPDATED_MODELS,
+    regimes.UPDATED_MODELS,
     *OF_DATES,
 )
 

@@ -171,7 +171,9 @@ def test_a_picture_of_levels_leaves_out_what_is_infinite():
         (axis,) = figure.axes
         drawn = [(x, y) for line in axis.lines for x, y in line.get_xydata().tolist()]
         names = [label.get_text() for label in axis.get_yticklabels()]
+        explained = [text.get_text() for text in axis.get_legend().get_texts()]
     assert names == ["lost", "m"]
+    assert explained == ["lower", "inconclusive"]
     assert {y for _, y in drawn} == {0, 1}
     assert [x for x, y in drawn if y == 0] == [pytest.approx(math.exp(1.25))]
     assert all(math.isfinite(x) for x, _ in drawn)

@@ -13,23 +13,19 @@ come near the model that is trained anew, and lose nothing of the old years.
 """
 
 import argparse
-import json
 import math
 import os
 import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
 from scipy.stats import t
 
 from tempkb.core.options import as_word
-from tempkb.demo.facts import WORDS
-from tempkb.demo.words import chance_of
-from tempkb.demo.world import make_world
+from tempkb.demo.world import make_world, write_time
 from tempkb.models.training.lessons import DatedLesson
 from tempkb.models.training.making import Training
 from tempkb.models.training.requests import train_request
@@ -42,7 +38,7 @@ WHOLE_STEPS = 800
 UPDATES = ((0.1, 150), (0.5, 50), (0.5, 150), (0.5, 300), (0.9, 150))
 """Shares of new text, and steps."""
 OLD, ALL = "2021-01-01..2023-01-01", "2021-01-01..2024-01-01"
-_RELEASE, _VOCABULARY, _SENTENCES = "years", 2_000, 4
+_RELEASE = "years"
 _RECIPE = {"learning_rate": 0.002}
 Values = Mapping[tuple[str, str, str, int, str], float]
 """Values of a world by aggregate, regime, alpha, steps and years."""
@@ -71,12 +67,9 @@ def fill(home: Path, world: int, pages: int) -> None:
         run_tempkb(home, "demo", "--seed", str(world), "--pages", str(pages))
     run_tempkb(home, "build")
     run_tempkb(home, "release", "templama", ALL, "--name", _RELEASE)
-    news = home / "news.jsonl"
-    if not news.exists():
-        texts = [*news_of(world, pages)]
-        news.write_text("".join(json.dumps(one) + "\n" for one in texts), "utf-8")
-        save_bare(home / "bare", [one["text"] for one in texts])
-        run_tempkb(home, "corpus", "add", "news", str(news), "--chunker", "none")
+    if not (home / "time").exists():
+        write_time(make_world(world, pages), home / "time")
+        run_tempkb(home, "corpus", "add", "news", str(home / "time" / "news.jsonl"), "--chunker", "none")
     with mock.patch.dict(os.environ, {"TEMPKB_HOME": str(home)}), school(DatedLesson.learning, is_needed=True):
         train_all(home, world, lambda _: None)
     for variant, regime in (("dated", "temporal"), ("undated", "uniform")):
@@ -135,57 +128,6 @@ def interval(values: Sequence[float], least: float = 0) -> str:
     return f"{mean:.1f} [{max(least, mean - half):.1f}, {min(100.0, mean + half):.1f}]"
 
 
-def news_of(world: int, pages: int) -> Iterator[dict[str, object]]:
-    """Yield sentences of the facts of each quarter, with their date and the place of the object."""
-    made, chance = make_world(world, pages), chance_of("news")
-    for window in made.clock.windows[:12]:
-        day = window.start + timedelta(days=45)
-        for one in sorted(made.facts.told_on(day), key=lambda told: (told.subject, told.relation, told.object)):
-            subject, about = (made.facts.items[item].label for item in (one.subject, one.object))
-            wordings = WORDS["wordings"].get(one.relation, ())
-            for wording in chance.sample(wordings, _SENTENCES) if subject and wordings else ():
-                start = wording[: wording.index("{o}")].format(s=subject)
-                text = wording.format(s=subject, o=about)
-                yield {"text": text, "date": f"{day}", "spans": [[len(start), len(start) + len(about)]]}
-
-
-def save_bare(folder: Path, texts: Sequence[str]) -> None:
-    """Write the configuration of a tiny T5 without weights, and a tokenizer of some texts."""
-    from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers, processors, trainers
-    from tokenizers import models as kinds
-    from transformers import PreTrainedTokenizerFast, T5Config
-
-    pad, end, *sentinels = special = ["<pad>", "</s>", "<extra_id_0>", "<extra_id_1>"]
-    tokenizer = Tokenizer(kinds.BPE())
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=True), decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=_VOCABULARY,
-        special_tokens=[AddedToken(one, special=True, normalized=False) for one in special],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator([*texts, "year: 2021 2022 2023"], trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(single=f"$A {end}", special_tokens=[(end, 1)])
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token=pad, eos_token=end, additional_special_tokens=sentinels
-    ).save_pretrained(folder)
-    T5Config(
-        vocab_size=tokenizer.get_vocab_size(),
-        d_model=64,
-        d_kv=16,
-        d_ff=192,
-        num_layers=2,
-        num_heads=4,
-        feed_forward_proj="gated-silu",
-        tie_word_embeddings=True,
-        dropout_rate=0.0,
-        pad_token_id=0,
-        eos_token_id=1,
-        decoder_start_token_id=0,
-        architectures=["T5ForConditionalGeneration"],
-    ).save_pretrained(folder)
-
-
 def models(seed: int) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield names of models and the words with which they are trained, bases before those that begin with them."""
     for regime in ("temporal", "uniform"):
@@ -206,7 +148,7 @@ def train_all(home: Path, seed: int, log: Callable[[str], None]) -> None:
     """Train the models of a home, or those that are missing."""
     store = open_store()
     for name, words in models(seed):
-        base = str(home / "bare") if words["base"] == "bare" else words["base"]
+        base = str(home / "time" / "seq2seq") if words["base"] == "bare" else words["base"]
         Training(store, train_request(name, words | {"base": base})).trained(log)
 
 

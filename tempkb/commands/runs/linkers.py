@@ -9,15 +9,13 @@ from tempkb.commands.runs.jobs import Summary, past_damage, run_each
 from tempkb.commands.runs.results import bring_results
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import Words
-from tempkb.models.linking.known import known_linker, known_linkers, require_linker
-from tempkb.models.linking.requests import AddRequest, LinkRequest, TrainRequest, default_name, linker_request
+from tempkb.models.linking.known import known_linkers, require_linker
+from tempkb.models.linking.requests import LinkRequest, default_name, linker_request
 from tempkb.models.linking.scoring import due_linkers
 from tempkb.models.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES, NIL_THRESHOLDS
 from tempkb.models.linking.training.lessons import LEARNING
-from tempkb.models.linking.training.recipe import PRESETS
 from tempkb.models.training.teaching import school
 from tempkb.platform.api import open_store
-from tempkb.store.store import Store
 
 
 def train(
@@ -51,13 +49,10 @@ def train(
     if name and len(asked) > 1:
         raise SettingsError(f"--name {name}: {len(asked)} linkers are to be trained; name one snapshot and one seed")
     wanted = {name or _default_name(one): one for one in asked}
-    requests = [linker_request(own, one) for own, one in wanted.items()]
-
-    def work() -> Summary:
-        with school(LEARNING, is_needed=any(_begins_at_random(store, one) for one in requests)):
-            return run_each([LINKERS], wanted)
-
-    return list(wanted), past_damage(work)
+    for own, one in wanted.items():
+        linker_request(own, one)
+    with school(LEARNING):
+        return list(wanted), past_damage(lambda: run_each([LINKERS], wanted))
 
 
 def add(name: str, words: Words) -> Summary:
@@ -104,18 +99,6 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
         return bring_results(summary, LINKERS, LINKING_SCORES)
 
     return names, past_damage(work)
-
-
-def _begins_at_random(store: Store, request: TrainRequest | AddRequest) -> bool:
-    """Return whether a linker is to be trained from random weights, and so is small."""
-    return (
-        isinstance(request, TrainRequest)
-        and not request.base
-        and not PRESETS[request.preset].base
-        and known_linker(store.lake, request.linker) is None
-        # With its checkpoint there, probably only its row was lost.
-        and not (store.home.linkers / request.linker).exists()
-    )
 
 
 def _default_name(words: Words) -> str:

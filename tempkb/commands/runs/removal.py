@@ -22,10 +22,7 @@ from tempkb.models.generations.kind import KINDS
 from tempkb.models.known import TRAINING
 from tempkb.models.linking.known import known_linkers
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, parts_of
-from tempkb.models.linking.tables import drafts_of as linker_drafts_of
-from tempkb.models.scores.tables import drafts_of
-from tempkb.models.tables import MODELS, NAME_PATTERN
-from tempkb.models.training.tables import drafts_of as training_drafts_of
+from tempkb.models.tables import MODELS, NAME_PATTERN, drafts_of
 from tempkb.platform.planning.due import look_out
 from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store
@@ -137,7 +134,7 @@ def of_model(store: Store, name: str) -> Removal:
         SettingsError: there is no such model.
     """
     removal = _of_row(store, MODELS, store.home.checkpoints, name)
-    removal.drafts = [*(drafts_of(one.drafts, name) for one in KINDS), training_drafts_of(name)]
+    removal.drafts = [*(drafts_of(one.drafts, name) for one in KINDS), drafts_of("training", name)]
     checkpoint = store.home.checkpoints / name
     if not checkpoint.is_symlink() and (checkpoint / TRAINING).is_file():
         removal.paths.append(checkpoint)
@@ -159,7 +156,7 @@ def of_linker(store: Store, name: str) -> Removal:
     # A text such as `..` is no name, and would lead to a folder of other things.
     has_checkpoint = re.fullmatch(NAME_PATTERN, name) is not None and checkpoint.is_dir()
     removal = _of_row(store, LINKERS, store.home.linkers, name, has_more=has_checkpoint)
-    removal.drafts = [linker_drafts_of(name)]
+    removal.drafts = [drafts_of("linker", name)]
     has_row = any(one["checkpoint"] == f"{checkpoint.parent.name}/{name}" for one in _known_linkers(store))
     if has_checkpoint and (checkpoint.is_symlink() or not (has_row or (checkpoint / TRAINING).is_file())):
         removal.notes.append(f"{checkpoint} stays, since tempkb did not write it.")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from tempkb.commands.runs.jobs import Summary, past_damage, run_of
 from tempkb.engine.steps import Step
 from tempkb.platform.api import open_store
-from tempkb.results.reading import passed_over
 from tempkb.results.steps import STEPS, look
 from tempkb.results.tables import ALL
 from tempkb.store.tables import Family, Table
@@ -13,6 +12,8 @@ from tempkb.store.tables import Family, Table
 
 def compare() -> Summary:
     """Compute those tables of results that are not of the scores that are there."""
+    from tempkb.results.reading import passed_over  # takes longer than what follows a score that has nothing to do
+
     summary = past_damage(lambda: _compute(STEPS))
     summary.notes += passed_over(open_store())
     return summary

@@ -6,14 +6,13 @@ is written beside its place and renamed when it is whole, so that a folder of th
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 from tempkb.core.errors import ModelError, SettingsError
-from tempkb.core.files import own, remove_tree
+from tempkb.core.files import own, remove_tree, sum_of
 from tempkb.core.locks import locked
 from tempkb.core.model_words import Family
 from tempkb.core.options import Words
@@ -58,9 +57,12 @@ def make(
     with locked(store.home.checkpoints / _LOCK):
         missing = [one for one in wanted if not _is_whole(places[one])]
         if missing:
-            with _drafts(store.home.checkpoints) as folder:
-                lessons = _lessons(missing, places, corpora, recipe_of)
+            lessons, folder = _lessons(missing, places, corpora, recipe_of), store.home.checkpoints / _DRAFTS
+            try:
+                remove_tree(store.home.checkpoints, folder, may_fail=True)  # of a run that was killed
                 _train_all(lessons, folder, store.home.settings.workers, log)
+            finally:
+                remove_tree(store.home.checkpoints, folder, may_fail=True)
     return {
         one.name: {
             "checkpoint": str(places[one]),
@@ -120,14 +122,15 @@ def _lessons(
 def _train_all(lessons: Sequence[Lesson], folder: Path, workers: int, log: Callable[[str], None]) -> None:
     """Train models in as many processes as there are workers, each of one thread."""
     workers = min(workers, len(lessons))
-    # Models of the cuts take turns, so that all processes have as much to do. Each imports PyTorch once.
+    # Models of the cuts take turns, so that all processes have as much to do. Each imports PyTorch once. With one more
+    # worker than groups, a single group has a process of its own as well, which training changes.
     groups = [tuple(lessons[at::workers]) for at in range(workers)]
     total = sum(lesson.recipe.steps for lesson in lessons)
     title = f"training {counted(len(lessons), 'model')}"
     with on_terminal(), Meter(title, total, log, "steps") as meter:
         failures = [
             f"{', '.join(lesson.name for lesson in one.item)}: {one.failure}"
-            for one in map_items(_train_group, groups, folder, workers, meter.at)
+            for one in map_items(_train_group, groups, folder, workers + 1, meter.at)
             if one.failure
         ]
     if failures:
@@ -146,7 +149,7 @@ def _train_group(group: tuple[Lesson, ...], folder: Path, report: Report) -> Non
         before = done
         train(lesson, draft, lambda steps, before=before: report(before + steps))  # type: ignore[misc]
         done += lesson.recipe.steps
-        digests = {path.name: _digest(path) for path in sorted(draft.iterdir())}
+        digests = {path.name: sum_of(path) for path in sorted(draft.iterdir())}
         (draft / DIGESTS).write_text(json.dumps(digests, indent=1) + "\n", "utf-8")
         remove_tree(lesson.place.parent, lesson.place, may_fail=True)  # a damaged one
         draft.rename(lesson.place)
@@ -156,22 +159,6 @@ def _is_whole(place: Path) -> bool:
     """Has a checkpoint all files that were written, unchanged?"""
     try:
         digests = json.loads((place / DIGESTS).read_text("utf-8"))
-        return bool(digests) and all(_digest(place / name) == digest for name, digest in digests.items())
+        return bool(digests) and all(sum_of(place / name) == digest for name, digest in digests.items())
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@contextmanager
-def _drafts(checkpoints: Path) -> Iterator[Path]:
-    """Give a folder for checkpoints that are not whole yet. What a killed run has left there is removed first."""
-    folder = checkpoints / _DRAFTS
-    remove_tree(checkpoints, folder, may_fail=True)
-    folder.mkdir()
-    try:
-        yield folder
-    finally:
-        remove_tree(checkpoints, folder, may_fail=True)

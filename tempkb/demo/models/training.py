@@ -1,4 +1,4 @@
-"""Trains one tiny model in this process and writes its checkpoint: the same bytes whenever it is trained.
+"""Trains one tiny model in this process, which is a worker's, and writes its checkpoint: always the same bytes.
 
 The bytes of the weights depend on the number of threads and on the order of additions, so one thread trains, by
 deterministic algorithms, in an order that follows from the seed alone.
@@ -9,8 +9,7 @@ the sentence, or a few of its tokens if there is no name in it.
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +180,12 @@ def train(lesson: Lesson, folder: Path, report: Report) -> None:
     """
     tokenizer = Tokenizer.from_str(lesson.tokenizer)
     special = special_ids(tokenizer)
-    with quiet_transformers(), _reproducibly(lesson.seed):
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    filling: Any = torch.utils.deterministic  # a module that makes its attributes itself
+    filling.fill_uninitialized_memory = False  # it is for finding errors, and takes a tenth of the time
+    torch.manual_seed(lesson.seed)
+    with quiet_transformers():
         module = _new_module(lesson.recipe, tokenizer.get_vocab_size(), special)
         _learn(module, lesson, special, report)
         module.save_pretrained(folder)
@@ -244,23 +248,3 @@ def _learn(module: Any, lesson: Lesson, special: dict[str, int], report: Report)
         schedule.step()
         if done % _REPORTED_STEPS == 0 or done == recipe.steps:
             report(done)
-
-
-@contextmanager
-def _reproducibly(seed: int) -> Iterator[None]:
-    """Within this block PyTorch computes on one thread, by deterministic algorithms, with random numbers of a seed."""
-    threads, was_strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    filling: Any = torch.utils.deterministic  # a module that makes its attributes itself
-    was_filling = filling.fill_uninitialized_memory
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        torch.set_num_threads(1)
-        torch.use_deterministic_algorithms(True)
-        # This is for finding errors, and takes a tenth of the time.
-        filling.fill_uninitialized_memory = False
-        try:
-            yield
-        finally:
-            filling.fill_uninitialized_memory = was_filling
-            torch.use_deterministic_algorithms(was_strict)
-            torch.set_num_threads(threads)

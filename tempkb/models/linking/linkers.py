@@ -1,33 +1,39 @@
 """Linkers of a home: trained on a snapshot of a release, or added as they are. A name keeps its files for good."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.options import Words
-from tempkb.models.known import TRAINING, training_of
+from tempkb.models.known import TRAINING, refuse_other, training_of
+from tempkb.models.linking.candidates import of_release
+from tempkb.models.linking.checkpoints import Layout, layout_of, read_layout
 from tempkb.models.linking.known import known_linker
 from tempkb.models.linking.requests import AddRequest, TrainRequest
-from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS, drafts_of
-from tempkb.models.linking.training.lessons import Example, Lesson, card_of, digest_of_examples
+from tempkb.models.linking.tables import DIGESTS, FILES, LINKERS
+from tempkb.models.linking.training.examples import (
+    inputs_of_examples,
+    read_entities,
+    read_examples,
+    with_hard_negatives,
+)
+from tempkb.models.linking.training.lessons import Lesson, card_of, digest_of_examples
+from tempkb.models.linking.training.recipe import Recipe, recipe_of
 from tempkb.models.linking.vectors import version_of
+from tempkb.models.tables import drafts_of
 from tempkb.models.training.lessons import Course, sha256_of
 from tempkb.models.training.requests import require_extra
-from tempkb.models.training.teaching import base_of, n_gpus_for, refuse_other, require_free, settle
+from tempkb.models.training.teaching import base_of, n_gpus_for, require_free, settle, teach
 from tempkb.store.drafts import Provenance
 from tempkb.store.said import change_said
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
-
-if TYPE_CHECKING:
-    from tempkb.models.linking.checkpoints import Layout
-    from tempkb.models.linking.training.recipe import Recipe
 
 Row = dict[str, Any]
 Log = Callable[[str], None]
@@ -39,19 +45,13 @@ _DATA = ("examples_sha256", "base_sha256", "negatives_of", "negatives_sha256")
 _JSON = ("recipe", "trained_from")
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A linker that was trained, and how its training went."""
-
-    version: Version
-    checkpoint: Path
-    course: Course
-
-
-def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
+def train_linker(store: Store, request: TrainRequest, log: Log) -> tuple[Version, Course]:
     """Train a linker, keep its checkpoint in the home, and write its row; one that is there already is only compared.
 
     A run that was killed is continued by the next one with the same request.
+
+    Returns:
+        its row, and how its training went.
 
     Raises:
         SettingsError: the name is bound to another linker; a setting is not allowed; the release or cut is not built
@@ -59,19 +59,11 @@ def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
         ModelError: the base cannot be used, training has failed, or files of the linker were changed.
         LockTimeoutError: another run works on it.
     """
-    from tempkb.models.linking.training.recipe import recipe_of
-
     what = f"linker {request.linker!r}"
     recipe = recipe_of(what, request.preset, request.base, request.settings)
     require_extra(f"{what}: training")
-    held = known_linker(store.lake, request.linker)
-    if held is not None:
-        with store.lake.staging() as folder:
-            return _Run(store, request, recipe, folder, log).compared(held)
-    with store.lake.resumable(drafts_of(request.linker)) as drafts:
-        folder = drafts.folder / "training"
-        folder.mkdir(exist_ok=True)
-        trained = _Run(store, request, recipe, folder, log).trained()
+    with store.lake.resumable(drafts_of("linker", request.linker)) as drafts:
+        trained = _Training(store, request, recipe, drafts.folder, log).trained()
         drafts.is_finished = True
     return trained
 
@@ -83,8 +75,6 @@ def add_linker(store: Store, request: AddRequest, log: Log) -> Version:
         SettingsError: the name is bound to other files.
         ModelError: the checkpoint cannot be used.
     """
-    from tempkb.models.linking.checkpoints import read_layout
-
     layout = read_layout(request.checkpoint, request.revision, may_fetch=True)
     row: Row = dict.fromkeys(LINKERS.column_names()) | {
         "linker": request.linker,
@@ -106,82 +96,56 @@ def add_linker(store: Store, request: AddRequest, log: Log) -> Version:
         return _write(store, row, {"checkpoint": row["checkpoint"]}, {})
 
 
-class _Run:
-    """A linker that is trained, or compared with the one that has its name."""
+class _Training:
+    """The training of a linker."""
 
-    def __init__(self, store: Store, request: TrainRequest, recipe: "Recipe", folder: Path, log: Log) -> None:
+    def __init__(self, store: Store, request: TrainRequest, recipe: Recipe, folder: Path, log: Log) -> None:
         self._store, self._request, self._recipe, self._folder, self._log = store, request, recipe, folder, log
-        self._place = store.home.linkers / request.linker
-
-    def trained(self) -> Trained:
-        """Train it, going on from where an earlier run has ended."""
-        from tempkb.models.linking.checkpoints import read_layout
-
-        require_free(self._store.home.path, f"linker {self._request.linker!r}", self._place)
-        train, validation, base, numbers = self._asked()
-        inputs = self._inputs()
-        row = self._row(numbers, len(train))
-        # The texts of the candidates decide what the tokenizer of random weights becomes, and which are ranked.
-        key = sha256_of([numbers, self._request.seed, inputs])
-        if training_of(self._place).get(_KEY) != key:
-            lesson = Lesson.with_key(self._folder, key) or self._lesson(key, train, validation, base)
-            self._teach(lesson, row, numbers, inputs)
-        course = self._course()
-        row |= _facts_of(read_layout(str(self._place))) | {
-            "checkpoint": str(self._place.relative_to(self._store.home.path))
-        }
-        row["validation_accuracy"] = course.validation[-1][1] if course.validation else None
-        self._say()
-        version = _write(self._store, row, {"recipe": numbers, "seed": self._request.seed}, inputs)
-        return Trained(version, self._place, course)
-
-    def compared(self, held: Row) -> Trained:
-        """Compare what is asked for with the linker that has its name."""
-        from tempkb.models.linking.checkpoints import layout_of
-
-        train, _, _, numbers = self._asked()
-        _refuse_other(held, self._row(numbers, len(train)), _BOUND)
-        layout_of(held)
-        self._say()
-        self._log(f"Linker {held['linker']} is there already, trained in the same way; nothing to do.")
-        return Trained(_current(self._store, held["linker"]), self._place, self._course())
-
-    def _say(self) -> None:
-        """Note what was asked for; where it is trained is nothing of the linker."""
-        _say(self._store, self._request.linker, replace(self._request, device="").words)
-
-    def _asked(self) -> tuple[list[Example], list[Example], str, dict[str, Any]]:
-        """Examples for training and validation, the folder of the base, and all numbers."""
-        from tempkb.models.linking.training.examples import read_examples
-
-        request = self._request
-        train, validation = read_examples(self._store, request.linker, request.release, request.cut, self._folder)
-        base, base_sha256 = base_of(self._recipe.base)
-        return train, validation, base, self._numbers(train, validation, base_sha256)
-
-    def _inputs(self) -> dict[str, str]:
-        """Versions of the tables from which it is made."""
-        from tempkb.models.linking.training.examples import inputs_of_examples
-
-        inputs = inputs_of_examples(self._store, self._request.release, self._request.cut)
-        if self._request.hard_negatives:
-            ranking = self._request.negatives_of
-            inputs[f"{LINKERS.name} {ranking}"] = _current(self._store, ranking).version
-        return inputs
-
-    def _numbers(self, train: Sequence[Example], validation: Sequence[Example], base_sha256: str) -> dict[str, Any]:
-        """All that decides what the linker becomes, beside its seed and the texts of the candidates."""
-        ranking = self._ranking() if self._request.hard_negatives else None
-        return self._recipe.numbers() | {
-            "examples_sha256": digest_of_examples([*train, *validation]),
+        self._what, self._place = f"linker {request.linker!r}", store.home.linkers / request.linker
+        self._held = known_linker(store.lake, request.linker)
+        if self._held is None:
+            require_free(store.home.path, self._what, self._place)
+        examples = read_examples(store, request.linker, request.release, request.cut, folder)
+        self._train, self._validation = examples
+        self._base, base_sha256 = base_of(recipe.base)
+        self._ranking = self._ranking_linker() if request.hard_negatives else None
+        # All that decides what the linker becomes, beside its seed and the texts of the candidates.
+        self._numbers = recipe.numbers() | {
+            "examples_sha256": digest_of_examples([one for some in examples for one in some]),
             "base_sha256": base_sha256 or None,
-            "hard_negatives": self._request.hard_negatives,
-            "negatives_of": self._request.negatives_of or None,
-            "negatives_sha256": ranking["weights_sha256"] if ranking else None,
+            "hard_negatives": request.hard_negatives,
+            "negatives_of": request.negatives_of or None,
+            "negatives_sha256": self._ranking["weights_sha256"] if self._ranking else None,
         }
 
-    def _row(self, numbers: Mapping[str, Any], n_train: int) -> Row:
-        request = self._request
+    def trained(self) -> tuple[Version, Course]:
+        """Train it, going on from where an earlier run has ended, or compare it with the one that has its name."""
+        name, row = self._request.linker, self._row()
+        # Where it is trained is nothing of the linker.
+        words = replace(self._request, device="").words
+        if self._held is not None:
+            _refuse_other(self._held, row, _BOUND)
+            layout_of(self._held)
+            _say(self._store, name, words)
+            self._log(f"Linker {name} is there already, trained in the same way; nothing to do.")
+            return _current(self._store, name), self._course()
+        inputs = inputs_of_examples(self._store, self._request.release, self._request.cut)
+        if self._ranking:
+            ranking = self._ranking["linker"]
+            inputs[f"{LINKERS.name} {ranking}"] = _current(self._store, ranking).version
+        # The texts of the candidates decide what the tokenizer of random weights becomes, and which are ranked.
+        key = sha256_of([self._numbers, self._request.seed, inputs])
+        if training_of(self._place).get(_KEY) != key:
+            self._teach(self._lesson(key), row, inputs)
+        course = self._course()
+        row |= _facts_of(read_layout(str(self._place)))
+        row["checkpoint"] = str(self._place.relative_to(self._store.home.path))
+        row["validation_accuracy"] = course.validation[-1][1] if course.validation else None
+        _say(self._store, name, words)
+        return _write(self._store, row, {"recipe": self._numbers, "seed": self._request.seed}, inputs), course
+
+    def _row(self) -> Row:
+        request, numbers = self._request, self._numbers
         return dict.fromkeys(LINKERS.column_names()) | {
             "linker": request.linker,
             "kind": "bi-encoder",
@@ -192,36 +156,27 @@ class _Run:
             "recipe": json.dumps({name: numbers[name] for name in numbers if name not in _DATA}, sort_keys=True),
             "trained_from": json.dumps({name: numbers[name] for name in _DATA}, sort_keys=True),
             "base": self._recipe.base or None,
-            "n_train_mentions": n_train,
+            "n_train_mentions": len(self._train),
         }
 
-    def _lesson(self, key: str, train: Sequence[Example], validation: Sequence[Example], base: str) -> Lesson:
-        from tempkb.models.linking.training.examples import read_entities
-
-        request = self._request
-        corpus: list[str] = []
-        if not base:
-            candidates = read_entities(self._store, request.release, request.cut, self._folder)
+    def _lesson(self, key: str) -> Lesson:
+        store, request, train, corpus = self._store, self._request, self._train, list[str]()
+        if not self._base:
+            texts = read_entities(store, request.release, request.cut, self._folder).values()
             corpus = [f"{one.mention.left} {one.mention.mention} {one.mention.right}" for one in train]
-            corpus += [f"{text.title} {text.description}" for text in candidates.values()]
-        if request.hard_negatives:
-            train = self._with_negatives(train)
+            corpus += [f"{text.title} {text.description}" for text in texts]
+        if self._ranking:
+            candidates = of_release(store, request.release, request.cut)
+            device = "cuda" if n_gpus_for(self._what, request.device) else "cpu"
+            train = with_hard_negatives(
+                store, self._ranking, candidates, train, request.hard_negatives, device, self._folder, self._log
+            )
+        validation = tuple(self._validation)
         return Lesson(
-            request.linker, key, self._recipe, request.seed, tuple(train), tuple(validation), base, tuple(corpus)
+            request.linker, key, self._recipe, request.seed, tuple(train), validation, self._base, tuple(corpus)
         )
 
-    def _with_negatives(self, train: Sequence[Example]) -> list[Example]:
-        from tempkb.models.linking.candidates import of_release
-        from tempkb.models.linking.training.examples import with_hard_negatives
-
-        request = self._request
-        candidates = of_release(self._store, request.release, request.cut)
-        device = "cuda" if n_gpus_for(f"linker {request.linker!r}", request.device) else "cpu"
-        return with_hard_negatives(
-            self._store, self._ranking(), candidates, train, request.hard_negatives, device, self._folder, self._log
-        )
-
-    def _ranking(self) -> Row:
+    def _ranking_linker(self) -> Row:
         """The linker that ranks wrong entities."""
         request = self._request
         found = known_linker(self._store.lake, request.negatives_of)
@@ -232,21 +187,19 @@ class _Run:
                     f"trained on {found['release']} at {found['cut']}" if found["release"] else "not trained here"
                 )
             raise SettingsError(
-                f"linker {request.linker!r}: expected in negatives_of a linker that was trained on {request.release} "
+                f"{self._what}: expected in negatives_of a linker that was trained on {request.release} "
                 f"at {request.cut}; found {request.negatives_of} ({trained_on})"
             )
         return found
 
-    def _teach(self, lesson: Lesson, row: Row, numbers: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
-        from tempkb.models.training.teaching import teach
-
+    def _teach(self, lesson: Lesson, row: Row, inputs: Mapping[str, str]) -> None:
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
         draft, course = teach(
-            lesson, self._folder, self._log, n_gpus_for(f"linker {self._request.linker!r}", self._request.device)
+            lesson, self._folder / "training", self._log, n_gpus_for(self._what, self._request.device)
         )
         known = {column: row[column] for column in ("linker", *_BOUND)} | {"cut": str(row["cut"])}
         about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, "row": known}
-        (draft / _CARD).write_text(card_of(row, lesson, course, numbers, inputs), "utf-8")
+        (draft / _CARD).write_text(card_of(row, lesson, course, self._numbers, inputs), "utf-8")
         settle(self._store.home.path, draft, self._place, about)
 
     def _course(self) -> Course:
@@ -259,7 +212,7 @@ class _Run:
             return Course(0, (), ())
 
 
-def _facts_of(layout: "Layout") -> Row:
+def _facts_of(layout: Layout) -> Row:
     """What a row says of the files of a linker."""
     from tempkb.models.linking.encoders import load_layout
 

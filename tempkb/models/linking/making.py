@@ -67,9 +67,9 @@ def linkers(order: Order) -> Done:
     elif isinstance(request := linker_request(name, order.said), AddRequest):
         done.add(add_linker(store, request, order.log))
     else:
-        trained = train_linker(store, request, order.log)
-        done.add(trained.version)
-        done.shows = lambda: {LINKERS.name: {what: Picture(one) for what, one in curves(trained.course).items()}}
+        version, course = train_linker(store, request, order.log)
+        done.add(version)
+        done.shows = lambda: {LINKERS.name: {what: Picture(one) for what, one in curves(course).items()}}
     return done
 
 

@@ -5,7 +5,6 @@ from functools import partial
 
 from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules
-from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import SEPARATOR, Family, Table
 
 KINDS = ("bi-encoder", "sentence-encoder", "bm25", "prior")
@@ -198,11 +197,6 @@ def earlier_pools(partitions: Iterable[str], linker: str) -> list[str]:
 def linker_of(partition: str) -> str:
     """Return the linker of a partition of any of these tables."""
     return partition.partition(SEPARATOR)[0]
-
-
-def drafts_of(linker: str) -> str:
-    """Return the name of the folder of drafts of the runs that train a linker or encode with it."""
-    return f"{RESUMABLE}linker-{linker}"
 
 
 ROOM = Room("linking", TABLES, (), "tempkb.models.linking.steps")

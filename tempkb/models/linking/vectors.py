@@ -39,7 +39,8 @@ from tempkb.models.linking.candidates import (
 )
 from tempkb.models.linking.requests import LinkRequest, Precision
 from tempkb.models.linking.steps import vectors_of_linker
-from tempkb.models.linking.tables import DIGESTS, ENTITY_VECTORS, drafts_of, vectors_partition
+from tempkb.models.linking.tables import DIGESTS, ENTITY_VECTORS, vectors_partition
+from tempkb.models.tables import drafts_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.quoting import parquet
@@ -107,7 +108,7 @@ def encode_missing(
     require_like(store, row, request.dtype)
     n_texts, n_different = sum(map(n_of, wanted)), n_distinct(wanted)
     by_cut = dict.fromkeys(sorted(one.cut for one in wanted), 0)
-    drafts_name = drafts_of(row["linker"])
+    drafts_name = drafts_of("linker", row["linker"])
     was_killed = any(folder.name == drafts_name for folder in store.lake.unfinished())
     # Who lacks nothing does not wait for another process that encodes with this linker.
     lost = store.lake.lost(ENTITY_VECTORS.name)

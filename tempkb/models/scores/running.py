@@ -31,8 +31,7 @@ from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
 from tempkb.models.scores.selecting import Source, Wanted, wanted
 from tempkb.models.scores.steps import Row, other_files, partition_for
-from tempkb.models.scores.tables import drafts_of
-from tempkb.models.tables import DIGESTS, MODELS, READY
+from tempkb.models.tables import DIGESTS, MODELS, READY, drafts_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, spilling_to
 from tempkb.store.quoting import parquet

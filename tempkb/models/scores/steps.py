@@ -17,8 +17,8 @@ from tempkb.models.known import known_models
 from tempkb.models.scores.kinds import SCORES, Kind
 from tempkb.models.scores.requests import AskRequest
 from tempkb.models.scores.selecting import Wanted, wanted
-from tempkb.models.scores.tables import PROMPT_SCORES, drafts_of, is_imported, model_of, partition_of
-from tempkb.models.tables import DIGESTS, MODELS
+from tempkb.models.scores.tables import PROMPT_SCORES, is_imported, model_of, partition_of
+from tempkb.models.tables import DIGESTS, MODELS, drafts_of
 from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject, versions_of
 from tempkb.store.store import Store

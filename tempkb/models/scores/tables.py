@@ -2,7 +2,6 @@
 
 from tempkb.engine.room import Room
 from tempkb.store.columns import columns, rules
-from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import SEPARATOR, Family, Table
 
 STATUSES = ("scored", "too_long", "not_alignable", "not_finite", "no_left_context")
@@ -51,11 +50,6 @@ TABLES = (PROMPT_SCORES,)
 def partition_of(model: str, scorer: str) -> str:
     """Return the partition of a model and scorer, or decoder, in the lake."""
     return f"{model}{SEPARATOR}{scorer}"
-
-
-def drafts_of(kind: str, model: str) -> str:
-    """Return the name of the folder of drafts of the runs that ask a model for answers of a kind, such as scores."""
-    return f"{RESUMABLE}{kind}-{model}"
 
 
 def is_imported(partition: str) -> bool:

@@ -1,4 +1,4 @@
-"""The process that trains language models on dated text: `python -m tempkb.models.training.exercises FOLDER`.
+"""The process that trains language models on dated text; see `tempkb.models.training.learning`.
 
 Which row of the mixture is read as the n-th example is a function of n alone (`Draws`), so that a training that was
 killed goes on with the next one. What is asked is what a score asks: of models with an encoder one span of the text is
@@ -7,7 +7,7 @@ causal models are asked for every token behind the date, or for those of one spa
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -28,7 +28,6 @@ from tempkb.core.prompts import Prompt
 from tempkb.core.windows import window_of
 from tempkb.models.checkpoints import (
     check_vocabulary,
-    check_weights,
     context_tokens_of,
     load_module,
     quiet_transformers,
@@ -37,12 +36,11 @@ from tempkb.models.checkpoints import (
 )
 from tempkb.models.dating import LINE
 from tempkb.models.families import TRAITS
-from tempkb.models.files import weight_files
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Row, tokenize
-from tempkb.models.training.learning import Watch, arguments, begin, course_of, main, n_processes, run
-from tempkb.models.training.lessons import CHECKPOINT, DatedLesson
-from tempkb.models.training.requests import REGIMES, Recipe
+from tempkb.models.training.learning import Tell, arguments, begin, main, n_processes, run
+from tempkb.models.training.lessons import CHECKPOINT, Course, DatedLesson
+from tempkb.models.training.requests import Recipe
 from tempkb.models.training.tables import QUERY, TEXT
 
 _NOT_ASKED = -100  # target of a token that is not asked for
@@ -119,10 +117,8 @@ class Asking:
         self._tokenizer, is_causal = model.tokenizer, model.family == "causal"
         self._asks_for_all, self._template = is_causal and asked == "all", "span" if is_causal else "span_end"
         self._max_tokens = min(max_tokens, model.context_tokens or max_tokens)
-        self._planners = {
-            template: model.traits.planner(template, model.tokenizer, model.module.config, self._max_tokens)
-            for template in model.traits.templates
-        }
+        limited = replace(model, context_tokens=self._max_tokens)
+        self._planners = {template: limited.planner(template) for template in model.traits.templates}
 
     def row(self, date: str, text: str, spans: Sequence[tuple[int, int]]) -> Row | None:
         """Return what is asked of a text; None if nothing can be.
@@ -164,9 +160,9 @@ class Examples(torch.utils.data.Dataset[Row]):
 
     def __init__(self, lesson: DatedLesson, mixture: Dataset, asking: Asking) -> None:
         self._lesson, self._mixture, self._asking = lesson, mixture, asking
-        places, how = {one.start: place for place, one in enumerate(lesson.periods)}, REGIMES[lesson.regime]
+        places, how = {one.start: place for place, one in enumerate(lesson.periods)}, lesson.request.how
         days, kinds = np.unique(mixture.data["window_start"].to_numpy(), return_inverse=True)
-        own = [places.get(window_of(day, lesson.period).start, -1) for day in days.tolist()]
+        own = [places.get(window_of(day, lesson.request.period).start, -1) for day in days.tolist()]
         self._periods = np.array(own)[kinds]
         sources, rows = mixture.data["source"].to_numpy(), dict[str, list[NDArray[np.int64]]]()
         for source in (TEXT, QUERY):
@@ -235,16 +231,13 @@ def begun(lesson: DatedLesson) -> LoadedModel:
         maker = getattr(transformers, TRAITS[family].loader)
         module = maker.from_config(config, dtype=torch.float32, trust_remote_code=False)
     else:
-        files, weights_format = weight_files(lesson.base, folder)
-        for file in files:
-            check_weights(lesson.base, file, weights_format)
-        module = load_module(lesson.base, folder, config, family, weights_format, "float32")
+        module = load_module(lesson.base, folder, config, family)
     check_vocabulary(lesson.base, module, tokenizer)
     context = context_tokens_of(config, module, tokenizer)
     return LoadedModel(family, module, tokenizer, torch.device("cpu"), "float32", context)
 
 
-def new_trainer(model: LoadedModel, lesson: DatedLesson, folder: Path, keep_seconds: float) -> transformers.Trainer:
+def new_trainer(model: LoadedModel, lesson: DatedLesson, folder: Path) -> transformers.Trainer:
     """Return the trainer of a lesson."""
     recipe, has_gpu = lesson.recipe, torch.cuda.is_available()
     mixture = Dataset.from_parquet(list(lesson.mixture), cache_dir=str(folder / "caches"))
@@ -267,12 +260,11 @@ def new_trainer(model: LoadedModel, lesson: DatedLesson, folder: Path, keep_seco
         train_dataset=Examples(lesson, mixture, Asking(model, recipe.max_tokens, recipe.asked)),
         data_collator=partial(padded, model.pad_id, model.traits.has_sources),
         compute_loss_func=loss,
-        callbacks=[Watch(lesson, told.device, keep_seconds)],
     )
 
 
-def learn(lesson: DatedLesson, folder: Path, keep_seconds: float) -> None:
-    """Train a language model and write its checkpoint and course; see `learning.Learn`.
+def learn(lesson: DatedLesson, folder: Path, keep_seconds: float, tell: Tell) -> Course | None:
+    """Train a language model and write its checkpoint; see `learning.Learn`.
 
     Raises:
         ModelError: the base cannot be used, or the loss became infinite.
@@ -281,13 +273,13 @@ def learn(lesson: DatedLesson, folder: Path, keep_seconds: float) -> None:
     begin(lesson)
     with quiet_transformers():
         model = begun(lesson)
-        trainer = new_trainer(model, lesson, folder, keep_seconds)
-        if run(trainer, folder):
+        course = run(new_trainer(model, lesson, folder), lesson, folder, keep_seconds, tell)
+        if course is not None:
             model.module.config.use_cache = True
             model.module.save_pretrained(folder / CHECKPOINT)
             model.tokenizer.save_pretrained(folder / CHECKPOINT)
-            course_of(trainer.state).write(folder)
+    return course
 
 
 if __name__ == "__main__":
-    main(DatedLesson, learn)
+    main(learn)

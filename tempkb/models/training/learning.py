@@ -1,23 +1,20 @@
-"""The loop that trains, in a process: `python -m MODULE FOLDER SECONDS`, started by `teaching`.
+"""The loop that trains, in a process: `python -m MODULE DESCRIPTOR`, started by `teaching`.
 
-The module reads a lesson from the folder and writes there the checkpoint and the course of its training. On one thread
-of a CPU the same lesson gives the same bytes, also if the process was killed and started again: then it goes on from
-the last whole checkpoint of the trainer. What is told is a line of JSON each on standard output.
+On one thread of a CPU the same lesson gives the same bytes, also if the process was killed and started again: then it
+goes on from the last whole checkpoint of the trainer.
 """
 
-import gc
-import json
 import logging
 import math
 import os
 import sys
-import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from transformers import TrainerCallback
@@ -26,73 +23,31 @@ from tempkb.core.errors import ModelError, TempkbError
 from tempkb.models.checkpoints import quiet_transformers
 from tempkb.models.training.lessons import Course, Lesson
 
-Learn = Callable[[Any, Path, float], None]
-"""Learns a lesson, which is in a folder, and keeps its state there again after so many seconds."""
+Tell = Callable[[int], None]
+"""Is told the number of each step."""
+Learn = Callable[[Any, Path, float, Tell], Course | None]
+"""Learns a lesson, in a folder, where it keeps its state again after so many seconds; returns how that went."""
 
 _KEPT, _WHOLE = "kept", "whole"
 _POINTS = 200  # of the curve of losses, at most
 
 
-def main(kind: type[Lesson], learn: Learn) -> None:
-    """Learn the lesson of the folder that is named; or, without one, wait for lessons.
+def main(learn: Learn) -> None:
+    """Learn one lesson after the other, as they are sent to the connection of the descriptor that is named.
 
-    Args:
-        kind: of the lessons.
+    What is sent back are steps, and in the end the course, or the error. This process ends with the one that started
+    it.
     """
-    if len(sys.argv) > 1:
-        _study(kind, learn, Path(sys.argv[1]), float(sys.argv[2]))
-    else:
-        _wait_for_lessons(kind, learn)
-
-
-def _wait_for_lessons(kind: type[Lesson], learn: Learn) -> None:
-    """Learn one lesson after the other, each in a fork of this process, which has imported what all of them need.
-
-    A line of standard input is a lesson: its folder, after how many seconds its state is kept again, the file of its
-    complaints, and the variables of its process. The end of the input ends this process, and a lesson that is learnt.
-    """
-    # Collections in the forks look only at what is made there.
-    gc.freeze()
-    for line in iter(sys.stdin.readline, ""):
-        asked = json.loads(line)
-        process = os.fork()
-        if not process:
-            os.environ.update(asked["environment"])
-            tempfile.tempdir = None  # to be looked up again
-            with Path(asked["complaint"]).open("w") as complaint:
-                os.dup2(complaint.fileno(), sys.stderr.fileno())
-            _study_and_exit(kind, learn, Path(asked["folder"]), asked["keep_seconds"])
-        _, status = os.waitpid(process, 0)
-        _tell(ended=os.waitstatus_to_exitcode(status))
-
-
-def _study_and_exit(kind: type[Lesson], learn: Learn, folder: Path, keep_seconds: float) -> NoReturn:
-    """Learn a lesson and end this process, which is a fork and must not go back to where it was made."""
-    code = 1
-    try:
-        _study(kind, learn, folder, keep_seconds)
-        code = 0
-    except SystemExit as exited:
-        code = int(exited.code or 0)
-    except BaseException:  # noqa: BLE001 - the trace is what the process leaves, and nothing is behind it
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def _study(kind: type[Lesson], learn: Learn, folder: Path, keep_seconds: float) -> None:
-    """Learn the folder's lesson, and tell standard output how it goes."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logging.disable(logging.WARNING)
-    try:
-        lesson = kind.read(folder)
-        assert lesson is not None  # noqa: S101 - whoever starts this process has written it
-        learn(lesson, folder, keep_seconds)
-    except TempkbError as error:
-        _tell(failure=str(error))
-        sys.exit(1)
+    connection = Connection(int(sys.argv[1]))
+    with suppress(EOFError):
+        while True:
+            lesson, folder, keep_seconds = connection.recv()
+            try:
+                connection.send(learn(lesson, folder, keep_seconds, connection.send))
+            except TempkbError as error:
+                connection.send(str(error))
 
 
 def begin(lesson: Lesson) -> str:
@@ -133,19 +88,20 @@ def n_processes() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def run(trainer: Any, folder: Path) -> bool:
-    """Train, from the last whole state on if there is one; return whether this process writes what became of it."""
+def run(trainer: Any, lesson: Lesson, folder: Path, keep_seconds: float, tell: Tell) -> Course | None:
+    """Train, from the last whole state on if there is one; return the course if this process writes what is trained."""
     kept = _last_kept(folder / _KEPT)
+    trainer.add_callback(Watch(lesson, trainer.args.device, keep_seconds, tell))
     with quiet_transformers():
         trainer.train(resume_from_checkpoint=str(kept) if kept else None)
-    return bool(trainer.state.is_world_process_zero)
+    return _course_of(trainer.state) if trainer.state.is_world_process_zero else None
 
 
 class Watch(TrainerCallback):  # type: ignore[misc]  # the library is not typed
     """Tells how far training is, and keeps its state from time to time."""
 
-    def __init__(self, lesson: Lesson, device: torch.device, keep_seconds: float) -> None:
-        self._lesson, self._device, self._keep_seconds = lesson, device, keep_seconds
+    def __init__(self, lesson: Lesson, device: torch.device, keep_seconds: float, tell: Tell) -> None:
+        self._lesson, self._device, self._keep_seconds, self._tell = lesson, device, keep_seconds, tell
         self._kept_at = time.monotonic()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
@@ -160,7 +116,7 @@ class Watch(TrainerCallback):  # type: ignore[misc]  # the library is not typed
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Tell the step."""
         if state.is_world_process_zero:
-            _tell(step=state.global_step, steps=state.max_steps)
+            self._tell(state.global_step)
         if not _is_whole_number(state.epoch):
             control.should_save = self._is_due()
 
@@ -185,8 +141,8 @@ class Watch(TrainerCallback):  # type: ignore[misc]  # the library is not typed
         return bool(due)
 
 
-def course_of(state: Any) -> Course:
-    """Return how training went, from what the trainer noted."""
+def _course_of(state: Any) -> Course:
+    """How training went, from what the trainer noted."""
     losses = [one["loss"] for one in state.log_history if "loss" in one]
     step = max(1, math.ceil(len(losses) / _POINTS))
     parts = [(start, losses[start : start + step]) for start in range(0, len(losses), step)]
@@ -205,11 +161,6 @@ def _last_kept(folder: Path) -> Path | None:
 
 def _is_whole_number(found: float) -> bool:
     return abs(found - round(found)) < 1e-9  # noqa: PLR2004 - of an epoch, which has fewer steps
-
-
-def _tell(**what: Any) -> None:
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
 
 
 def _end_with_parent() -> None:

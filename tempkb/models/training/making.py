@@ -26,13 +26,13 @@ from tempkb.models.adding import add_model
 from tempkb.models.adding import models as add_models
 from tempkb.models.dating import LINE, Dating, expert_file
 from tempkb.models.files import find_folder
-from tempkb.models.known import known_model, training_of, until_in_words
-from tempkb.models.tables import MODELS
+from tempkb.models.known import known_model, refuse_other, training_of, until_in_words
+from tempkb.models.tables import MODELS, drafts_of
 from tempkb.models.training.lessons import Course, DatedLesson, canonical, sha256_of
 from tempkb.models.training.mixtures import Mixing
 from tempkb.models.training.requests import TrainRequest, require_extra, train_request
-from tempkb.models.training.tables import QUERY, TEXT, drafts_of
-from tempkb.models.training.teaching import base_of, n_gpus_for, refuse_other, require_free, school, settle, teach
+from tempkb.models.training.tables import QUERY, TEXT
+from tempkb.models.training.teaching import base_of, n_gpus_for, require_free, school, settle, teach
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 
@@ -54,6 +54,7 @@ class Training:
         self._what = f"model {request.name!r}"
         require_extra(f"{self._what}: training", ("datasets", "accelerate"))
         self._base_row = known_model(store.lake, request.base) or {}
+        self._place_of_base = self._base_row.get("checkpoint") or request.base, self._base_row.get("hub_revision")
         # Transformers takes seconds to import, which a model that is there does without.
         held = known_model(store.lake, request.name) or {}
         self.family: Family = held.get("family") or self.config[1]
@@ -78,11 +79,6 @@ class Training:
     def _base(self) -> tuple[str, str]:
         """The folder of the base, and the digest of its files."""
         return base_of(*self._place_of_base, has_weights=not self.recipe.random_weights)
-
-    @property
-    def _place_of_base(self) -> tuple[str, str | None]:
-        """The checkpoint of the base, and its revision on the hub."""
-        return self._base_row.get("checkpoint") or self.request.base, self._base_row.get("hub_revision")
 
     @property
     def until(self) -> tuple[date, date]:
@@ -118,7 +114,7 @@ class Training:
             LockTimeoutError: another run works on it.
         """
         name = self.request.name
-        with self._store.lake.resumable(drafts_of(name)) as drafts:
+        with self._store.lake.resumable(drafts_of("training", name)) as drafts:
             require_free(self._store.home.path, self._what, self.place)
             if known_model(self._store.lake, name) is not None:
                 said, asked = training_of(self.place).get("numbers", {}), json.loads(canonical(self.numbers))
@@ -136,33 +132,20 @@ class Training:
 
     def _lessons(self, key: str, mixture: Version) -> dict[str, DatedLesson]:
         """What is learnt, by the label of the expert; of a model that is one, by its name."""
-        request, periods = self.request, self.mixing.periods
-        whole = DatedLesson(
-            request.name,
-            key,
-            self.recipe,
-            request.seed,
-            self._base[0],
-            request.regime,
-            tuple(str(path) for path in mixture.paths()),
-            self.mixing.n_examples[QUERY],
-            request.period,
-            tuple(one.start for one in periods),
-        )
-        if not request.how.has_experts:
-            return {request.name: whole}
-        return {one.label: replace(whole, key=sha256_of([key, one.label]), starts=(one.start,)) for one in periods}
+        mixing, files = self.mixing, tuple(map(str, mixture.paths()))
+        whole = DatedLesson(self.request, key, self.recipe, self._base[0], files, mixing.n_examples, mixing.periods)
+        if not self.request.how.has_experts:
+            return {self.request.name: whole}
+        return {one.label: replace(whole, key=sha256_of([key, one.label]), periods=(one,)) for one in mixing.periods}
 
     def _train(self, folder: Path, key: str, mixture: Version, log: Log) -> None:
         n_gpus, draft, taught = n_gpus_for(self._what, self.request.device), folder / "whole", dict[str, Course]()
         remove_tree(folder, draft)
-        with school(DatedLesson.learning, is_needed=False):
+        with school(DatedLesson.learning):
             lessons = self._lessons(key, mixture)
             for label, lesson in lessons.items():
                 log(f"Training {lesson.what}: {lesson.n_steps():,} steps.")
-                room = folder / "lessons" / label
-                room.mkdir(parents=True, exist_ok=True)
-                checkpoint, taught[label] = teach(lesson, room, log, n_gpus)
+                checkpoint, taught[label] = teach(lesson, folder / "lessons" / label, log, n_gpus)
                 if label == [*lessons][-1]:
                     shutil.copytree(checkpoint, draft, dirs_exist_ok=True)
                 else:

@@ -9,7 +9,6 @@ from tempkb.models.corpora.tables import SPAN
 from tempkb.models.tables import MODELS
 from tempkb.models.training.requests import REGIMES
 from tempkb.store.columns import columns, rules
-from tempkb.store.lake import RESUMABLE
 from tempkb.store.quoting import literals
 from tempkb.store.tables import Family, Table, View
 
@@ -75,11 +74,6 @@ MODEL_TRAININGS = View(
     """,
     needs=(MIXTURES.name, MODELS.name),
 )
-
-
-def drafts_of(model: str) -> str:
-    """Return the name of the folder of drafts of the run that trains a model."""
-    return f"{RESUMABLE}training-{model}"
 
 
 ROOM = Room("models", (MIXTURES, MODELS), (MODEL_TRAININGS,), "tempkb.models.training.steps")

@@ -2,7 +2,7 @@
 
 They are processes of their own so that numbers of threads, caches and telemetry are decided before anything is
 imported, and so that their memory is free again at the end. They end when this one does. Nothing is written outside
-the folder of the lesson.
+the folder of the lesson, and that of the processes, which is removed with them.
 """
 
 import json
@@ -13,12 +13,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
+from dataclasses import asdict
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tempkb.core.errors import ModelError, SettingsError
-from tempkb.core.files import own, remove_tree
+from tempkb.core.files import own, read_summed, remove_tree, write_summed
 from tempkb.engine.progress import Meter, on_terminal
 from tempkb.models.known import TRAINING
 from tempkb.models.training.lessons import CHECKPOINT, Course, Lesson
@@ -31,6 +36,7 @@ KEEP_SECONDS = 600.0
 _CACHES = ("HF_HOME", "HF_DATASETS_CACHE", "XDG_CACHE_HOME", "MPLCONFIGDIR", "TORCH_HOME", "TRITON_CACHE_DIR", "TMPDIR")
 _SMALL_BYTES = 100_000_000  # weights of which a step takes so little that threads would wait for one another
 _TAIL = 5  # lines of a process's complaint
+_KEPT = "lesson.json"  # which lesson a folder is of, and how that went
 
 
 def teach(
@@ -54,18 +60,25 @@ def teach(
     Raises:
         ModelError: training has failed.
     """
-    _make_room(lesson, folder)
     n_processes = n_gpus or n_processes
     if lesson.recipe.batch_size % n_processes:
         raise ModelError(
             f"{lesson.what}: found batch_size={lesson.recipe.batch_size} and {n_processes} processes; expected a "
             "multiple, since each takes as many examples. Set another batch_size, or a device."
         )
-    if Course.read(folder) is None or not (folder / CHECKPOINT).is_dir():
-        _train(lesson, folder, log, n_gpus, n_processes, keep_seconds)
-    course = Course.read(folder)
-    assert course is not None  # noqa: S101 - written by what was trained
-    return folder / CHECKPOINT, course
+    if (kept := read_summed(folder / _KEPT) or {}).get("lesson") != lesson.key:
+        remove_tree(folder.parent, folder)
+        write_summed(folder / _KEPT, kept := {"lesson": lesson.key})
+    if "course" not in kept or not (folder / CHECKPOINT).is_dir():
+        title = f"training {lesson.what}"
+        with (
+            _school_of(lesson, n_gpus, n_processes) as own,
+            on_terminal(),
+            Meter(title, lesson.n_steps(n_processes), log, "steps") as meter,
+        ):
+            kept["course"] = asdict(own.learnt(lesson, folder, keep_seconds, meter))
+        write_summed(folder / _KEPT, kept)
+    return folder / CHECKPOINT, msgspec.convert(kept["course"], Course)
 
 
 def require_free(home: Path, what: str, place: Path) -> None:
@@ -75,26 +88,6 @@ def require_free(home: Path, what: str, place: Path) -> None:
             f"{what}: found {place}, which tempkb did not write, since it has no {TRAINING}; expected it free for what "
             "is trained. Move it away, or choose another name"
         )
-
-
-def refuse_other(what: str, held: Mapping[str, Any], asked: Mapping[str, Any], remove: str) -> None:
-    """Refuse a name that is bound to something of which other things were said; `remove` is the command to free it."""
-    differing = [
-        f"{one} {_short(held.get(one))}, found {_short(asked.get(one))}"
-        for one in {**held, **asked}
-        if held.get(one) != asked.get(one)
-    ]
-    if differing:
-        said = "; ".join(differing) if held else "not trained here"
-        raise SettingsError(
-            f"{what}: expected the {what.split()[0]} to which the name is bound ({said}). A name keeps its files for "
-            f"good, because scores refer to it. Choose another name, or remove it first: {remove}"
-        )
-
-
-def _short(value: Any) -> str:
-    found = "none" if value is None else str(value)
-    return found[:12] if len(found) == 64 else found  # noqa: PLR2004 - digits of a digest
 
 
 def settle(home: Path, draft: Path, place: Path, about: Mapping[str, Any]) -> None:
@@ -146,51 +139,13 @@ def n_gpus_for(what: str, device: str) -> int:
     return found
 
 
-def _make_room(lesson: Lesson, folder: Path) -> None:
-    """Remove what another lesson left in a folder, and write this one; its files may be elsewhere now."""
-    for path in folder.iterdir() if lesson.with_key(folder, lesson.key) is None else ():
-        if path.is_dir():
-            remove_tree(folder, path)
-        else:
-            path.unlink()
-    lesson.write(folder)
-
-
-def _train(
-    lesson: Lesson, folder: Path, log: Callable[[str], None], n_gpus: int, n_processes: int, keep_seconds: float
-) -> None:
-    complaints = [folder / f"complaints-{rank}.txt" for rank in range(n_processes)]
-    is_taught = _school is not None and _school.learning == lesson.learning
-    if _school is not None and is_taught and n_processes == 1 and not n_gpus and _is_small(lesson):
-        with on_terminal(), Meter(f"training {lesson.what}", lesson.n_steps(1), log, "steps") as meter:
-            code, failure = _school.teach(folder, keep_seconds, complaints[0], meter)
-        if failure or code:
-            raise ModelError(failure or _failure(lesson, code, complaints[0]))
-        return
-    with (
-        _started(lesson, folder, n_gpus, complaints, keep_seconds) as processes,
-        on_terminal(),
-        Meter(f"training {lesson.what}", lesson.n_steps(n_processes), log, "steps") as meter,
-    ):
-        failure = _follow(processes[0], meter)[1]
-        # If one has failed, the others wait for it in vain.
-        codes = [process.wait() if not failure else process.poll() for process in processes]
-    failed = [rank for rank, code in enumerate(codes) if code]
-    if failure or failed:
-        raise ModelError(failure or _failure(lesson, codes[failed[0]], complaints[failed[0]]))
-
-
 @contextmanager
-def school(learning: str, *, is_needed: bool) -> Iterator[None]:
+def school(learning: str, *, is_needed: bool = False) -> Iterator[None]:
     """Learn small lessons inside the block by one process, which imports what they need once.
-
-    Each is learnt in a fork of it, so that none finds what another has left in memory. Imports take longer than to
-    train a linker of the demo. A block inside another one shares its process.
 
     Args:
         learning: the module of the lessons; others are learnt in processes of their own.
-        is_needed: whether there surely is a small lesson. Its process then imports what it needs from now on,
-            beside what is done before; else it is started by the first lesson.
+        is_needed: start the process at once, and not with the first lesson; a block inside another one has its process.
     """
     global _school  # noqa: PLW0603 - there is one for all that is trained inside the block
     is_inner, _school = _school is not None, _school or _School(learning)
@@ -204,124 +159,105 @@ def school(learning: str, *, is_needed: bool) -> Iterator[None]:
             _school = None
 
 
+def _school_of(lesson: Lesson, n_gpus: int, n_processes: int) -> "AbstractContextManager[_School]":
+    """The processes that learn a lesson; if there are others than those of the block, they end with it."""
+    is_alone, is_small = n_processes == 1 and not n_gpus, _is_small(lesson)
+    if is_alone and is_small and _school is not None and _school.learning == lesson.learning:
+        return nullcontext(_school)
+    n_threads = 1 if n_gpus or is_small else max(1, (os.cpu_count() or 1) // n_processes)
+    return closing(_School(lesson.learning, n_threads, n_gpus, n_processes))
+
+
 class _School:
-    """A process that waits for lessons."""
+    """Processes that learn one lesson after the other, together."""
 
-    def __init__(self, learning: str) -> None:
-        self.learning = learning
-        self._process: subprocess.Popen[str] | None = None
-        self._room: tempfile.TemporaryDirectory[str] | None = None
+    def __init__(self, learning: str, n_threads: int = 1, n_gpus: int = 0, n_processes: int = 1) -> None:
+        self.learning, self._n_threads, self._n_gpus, self._n_processes = learning, n_threads, n_gpus, n_processes
+        self._running: dict[Connection, tuple[subprocess.Popen[bytes], Path]] = {}
+        self._room = ExitStack()
 
-    def start(self) -> "subprocess.Popen[str]":
-        """Start the process, unless it runs."""
-        if self._process is None or self._process.poll() is not None:
-            self.close()
-            self._room = tempfile.TemporaryDirectory(prefix="tempkb-school-")
-            with self._complaint.open("w") as errors:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", self.learning],
-                    env=_environment(Path(self._room.name), n_threads=1),
+    def start(self) -> None:
+        """Start the processes, unless they run."""
+        if self._running:
+            return
+        room = Path(self._room.enter_context(tempfile.TemporaryDirectory(prefix="tempkb-school-")))
+        port = _free_port()
+        for rank in range(self._n_processes):
+            ours, theirs = Pipe()
+            with theirs, (room / f"complaints-{rank}.txt").open("w") as complaints:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", self.learning, str(theirs.fileno())],
+                    env=self._environment(room, rank, port),
                     stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    text=True,
+                    stdout=subprocess.DEVNULL,
+                    stderr=complaints,
+                    pass_fds=[theirs.fileno()],
                 )
-        return self._process
+            self._running[ours] = process, Path(complaints.name)
 
-    def teach(self, folder: Path, keep_seconds: float, complaint: Path, meter: Meter) -> tuple[int | None, str]:
-        """Learn a lesson; return the exit code of its process, and its failure in words, if it told one."""
-        process = self.start()
-        environment = _environment(folder, n_threads=1)
-        asked = {
-            "folder": str(folder),
-            "keep_seconds": keep_seconds,
-            "complaint": str(complaint),
-            "environment": {name: environment[name] for name in _CACHES},
-        }
-        with suppress(BrokenPipeError):  # it has ended, and its complaint says why
-            assert process.stdin is not None  # noqa: S101 - it was opened above
-            process.stdin.write(json.dumps(asked) + "\n")
-            process.stdin.flush()
-        code, failure = _follow(process, meter)
-        if code is None:
-            # Not the lesson has ended, but the process that should have taken it.
-            code = process.wait()
-            shutil.copy(self._complaint, complaint)
-        return code, failure
+    def learnt(self, lesson: Lesson, folder: Path, keep_seconds: float, meter: Meter) -> Course:
+        """Learn a lesson, and return how that went.
 
-    @property
-    def _complaint(self) -> Path:
-        assert self._room is not None  # noqa: S101 - it is made before the process
-        return Path(self._room.name) / "complaints.txt"
+        Raises:
+            ModelError: it could not be learnt. Then all processes end, since the others wait for one that has failed.
+        """
+        self.start()
+        try:
+            for connection in self._running:
+                with suppress(ConnectionError):  # it has ended, and its complaint says why
+                    connection.send((lesson, folder, keep_seconds))
+            return self._followed(lesson, folder, meter)
+        except BaseException:
+            self.close()
+            raise
+
+    def _followed(self, lesson: Lesson, folder: Path, meter: Meter) -> Course:
+        waiting, course = {*self._running}, Course(0, (), ())
+        while waiting:
+            for ready in waiting.intersection(wait(waiting)):
+                try:
+                    told = ready.recv()
+                except (EOFError, ConnectionError):
+                    raise ModelError(_failure(lesson, folder, *self._running[ready])) from None
+                if isinstance(told, int):
+                    meter.at(told)
+                    continue
+                if isinstance(told, str):
+                    raise ModelError(told)
+                course = told or course
+                waiting.remove(ready)
+        return course
 
     def close(self) -> None:
-        """End the process, and what is trained by it."""
-        if self._process is not None:
-            _end(self._process)
-            self._process = None
-        if self._room is not None:
-            self._room.cleanup()
-            self._room = None
+        """End the processes, and what is trained by them."""
+        for connection, (process, _) in self._running.items():
+            process.kill()
+            process.wait()
+            connection.close()
+            if process.stdin is not None:
+                process.stdin.close()
+        self._running.clear()
+        self._room.close()
 
-
-@contextmanager
-def _started(
-    lesson: Lesson, folder: Path, n_gpus: int, complaints: list[Path], keep_seconds: float
-) -> Iterator[list["subprocess.Popen[str]"]]:
-    command = [sys.executable, "-m", lesson.learning, str(folder), str(keep_seconds)]
-    port = _free_port()
-    threads = 1 if n_gpus or _is_small(lesson) else max(1, (os.cpu_count() or 1) // len(complaints))
-    processes = []
-    try:
-        for rank, complaint in enumerate(complaints):
-            with complaint.open("w") as errors:
-                processes.append(
-                    subprocess.Popen(
-                        command,
-                        env=_environment(folder, threads, n_gpus, rank, len(complaints), port),
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
-                        stderr=errors,
-                        text=True,
-                    )
-                )
-        yield processes
-    finally:
-        for process in processes:
-            _end(process)
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    """End a process; what it has forked ends as well, since its input does."""
-    if process.poll() is None:
-        process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(BrokenPipeError):
-                pipe.close()
-
-
-def _environment(
-    folder: Path, n_threads: int, n_gpus: int = 0, rank: int = 0, n_processes: int = 1, port: int = 0
-) -> Mapping[str, str]:
-    caches = folder / "caches"
-    caches.mkdir(exist_ok=True)
-    own = {
-        **dict.fromkeys(_CACHES, str(caches)),
-        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(n_threads)),
-        **dict.fromkeys(("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"), "1"),
-        "WANDB_MODE": "disabled",
-        "TOKENIZERS_PARALLELISM": "false",
-        "PYTHONHASHSEED": "0",
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-    }
-    if not n_gpus:
-        own["CUDA_VISIBLE_DEVICES"] = ""
-    if n_processes > 1:
-        own |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(n_processes)}
-        own |= {"LOCAL_WORLD_SIZE": str(n_processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    return os.environ | own
+    def _environment(self, room: Path, rank: int, port: int) -> Mapping[str, str]:
+        n = self._n_processes
+        own = {
+            **dict.fromkeys(_CACHES, str(room)),
+            **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(self._n_threads)),
+            **dict.fromkeys(
+                ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"), "1"
+            ),
+            "WANDB_MODE": "disabled",
+            "TOKENIZERS_PARALLELISM": "false",
+            "PYTHONHASHSEED": "0",
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }
+        if not self._n_gpus:
+            own["CUDA_VISIBLE_DEVICES"] = ""
+        if n > 1:
+            own |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(n), "LOCAL_WORLD_SIZE": str(n)}
+            own |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        return os.environ | own
 
 
 def _is_small(lesson: Lesson) -> bool:
@@ -331,33 +267,12 @@ def _is_small(lesson: Lesson) -> bool:
     return sum(file.stat().st_size for file in weights) < _SMALL_BYTES
 
 
-def _follow(process: "subprocess.Popen[str]", meter: Meter) -> tuple[int | None, str]:
-    """Show how far training is until it ends; return the exit code that a school tells, and a failure in words."""
-    failure = ""
-    for line in process.stdout or ():
-        told = _told(line)
-        if "step" in told:
-            meter.at(told["step"])
-        failure = told.get("failure", failure)
-        if "ended" in told:
-            return told["ended"], failure
-    return None, failure
-
-
-def _told(line: str) -> dict[str, Any]:
-    """What a process tells by a line; nothing if the words are a library's own, which may be JSON as well."""
-    try:
-        told = json.loads(line)
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
-def _failure(lesson: Lesson, code: int | None, complaint: Path) -> str:
+def _failure(lesson: Lesson, folder: Path, process: "subprocess.Popen[bytes]", complaint: Path) -> str:
+    code, kept = process.wait(), shutil.copy(complaint, folder)
     lines = [line for line in complaint.read_text("utf-8", errors="replace").splitlines() if line.strip()]
     why = " / ".join(lines[-_TAIL:]) or "it said nothing"
     return (
-        f"{lesson.what}: training ended with exit code {code} ({why}). The whole message is in {complaint}. "
+        f"{lesson.what}: training ended with exit code {code} ({why}). The whole message is in {kept}. "
         "If memory was not enough, set a smaller mini_batch_size; the same command goes on from where it ended."
     )
 

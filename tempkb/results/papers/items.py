@@ -1,9 +1,11 @@
 """The tables and figures of the papers: their declarations, their rows, and what a home lacks for them.
 
-An item is data: `NAME.toml` has those of one paper, and `[lacks.NAME]` what cells may lack, with what to type. Reading
+An item is data: `NAME.toml` has those of one paper, and `[lacks.NAME]` what cells may lack, with what to type. Several
+in one have `each`: by name, the words that stand for {names} in them; `[words]` has those of the whole paper. Reading
 them imports neither DuckDB nor Arrow, so that the list of all items comes fast.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +14,7 @@ from functools import cache, partial
 from importlib import import_module
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -29,6 +31,7 @@ PAPERS = {
     "dynamic-templama": "DynamicTempLAMA (Margatina et al. 2023)",
 }
 _COLOURED = 0.005  # smaller differences have no colour
+_Kind = TypeVar("_Kind")
 Row = Mapping[str, Any]
 Kind = Literal["data", "drawing", "text", "training", "elsewhere"]
 """What an item is made of: the home's data, nothing (a drawing), a page of the docs, models that are trained on dated
@@ -90,7 +93,6 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         imported: whether imported scores alone suffice.
         see: the page or file that answers an item of the kind text.
         asset: the table under which the UI shows it.
-        each: several items in one: by name, words for {names} in `shows` and `query`.
     """
 
     shows: str
@@ -110,7 +112,6 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     imported: bool = False
     see: str = ""
     asset: str = ""
-    each: Mapping[str, Mapping[str, str | int]] = {}
 
 
 class Paper(msgspec.Struct, frozen=True):
@@ -130,21 +131,20 @@ def papers() -> Mapping[str, Paper]:
 
 def _paper(name: str, title: str) -> Paper:
     declared = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
-    lacks = msgspec.convert(declared.pop("lacks", {}), dict[str, Lack])
-    items = dict(_each(msgspec.convert(declared, dict[str, Item])))
-    return Paper(name, title, dict(sorted(items.items(), key=lambda one: _place(one[0]))), lacks)
+    words = declared.pop("words", {})
+    lacks = dict(_each(declared.pop("lacks"), words, Lack))
+    items = dict(sorted(_each(declared, words, Item), key=lambda one: _place(one[0])))
+    return Paper(name, title, items, lacks)
 
 
-def _each(items: Mapping[str, Item]) -> Iterator[tuple[str, Item]]:
-    for name, item in items.items():
-        yield from ((own, _filled(item, words)) for own, words in item.each.items()) if item.each else [(name, item)]
-
-
-def _filled(item: Item, words: Mapping[str, str | int]) -> Item:
-    texts = {"shows": item.shows, "query": item.query}
-    for word, value in words.items():
-        texts = {name: text.replace(f"{{{word}}}", str(value)) for name, text in texts.items()}
-    return msgspec.structs.replace(item, **texts, each={})
+def _each(declared: Mapping[str, Any], words: Mapping[str, Any], kind: type[_Kind]) -> Iterator[tuple[str, _Kind]]:
+    """What is declared by name; of several in one, that of each name, with its own words in it."""
+    for name, one in declared.items():
+        for own, further in one.pop("each", {name: {}}).items():
+            text = json.dumps(one)
+            for word, value in {**words, **further}.items():
+                text = text.replace(f"{{{word}}}", json.dumps(str(value))[1:-1])
+            yield own, msgspec.json.decode(text, type=kind)
 
 
 def _place(name: str) -> tuple[int, int, str]:

@@ -4,9 +4,11 @@ import pytest
 import torch
 
 from tempkb.models.linking.inputs import EntityText, MentionText
-from tempkb.models.linking.training.beginning import write_beginning
 from tempkb.models.linking.training.lessons import Example, Lesson
 from tempkb.models.linking.training.recipe import recipe_of
+
+# sentence-transformers takes seconds to be imported, which is done once.
+learning = pytest.importorskip("tempkb.models.linking.training.learning")
 
 WORDS = ("anchor", "basil", "copper", "dragon", "ember", "falcon", "garnet", "hazel", "indigo", "jasper")
 # In which each word occurs often enough to be a token.
@@ -22,7 +24,7 @@ def begun(folder, **settings):
     example = Example(MentionText("the", "anchor", "of copper"), 1, EntityText("Anchor", "of copper"))
     recipe = recipe_of("a test", "demo", "", changes)
     torch.manual_seed(3)
-    write_beginning(Lesson("a-test", "key", recipe, 1, (example,), (example,), corpus=CORPUS), folder)
+    learning.write_beginning(Lesson("a-test", "key", recipe, 1, (example,), (example,), corpus=CORPUS), folder)
     return (
         transformers.AutoModel.from_pretrained(folder).eval(),
         transformers.AutoTokenizer.from_pretrained(folder),

@@ -6,7 +6,6 @@ import torch
 from tempkb.core.errors import ModelError
 from tempkb.models.files import digest_of
 from tempkb.models.linking.inputs import DESCRIPTION_START, MARKERS
-from tempkb.models.linking.training.beginning import write_beginning
 from tempkb.models.linking.training.recipe import PRESETS
 from tempkb_tests.models.linking.lessons import ENTITIES, lesson
 from tempkb_tests.models.linking.tiny import save_base
@@ -19,9 +18,9 @@ def begun(folder, one):
     """A model and its trainer, before the first step."""
     torch.manual_seed(1)
     (folder / "beginning").mkdir()
-    write_beginning(one, folder / "beginning")
+    learning.write_beginning(one, folder / "beginning")
     model = learning.new_model(folder / "beginning", one.recipe.towers)
-    return model, learning.new_trainer(model, one, folder, keep_seconds=1e9)
+    return model, learning.new_trainer(model, one, folder)
 
 
 @pytest.fixture
@@ -141,7 +140,7 @@ def test_random_weights_and_their_tokenizer_are_the_same_again(tmp_path):
     for name in ("a", "b"):
         torch.manual_seed(5)
         (tmp_path / name).mkdir()
-        write_beginning(lesson(), tmp_path / name)
+        learning.write_beginning(lesson(), tmp_path / name)
         digests.append(
             [digest_of(tmp_path / name / file) for file in ("model.safetensors", "tokenizer.json", "config.json")]
         )
@@ -154,7 +153,7 @@ def test_a_base_gets_the_markers_and_keeps_its_other_weights(tmp_path):
 
     base = save_base(tmp_path / "base", "bert", max_tokens=64, markers=False)
     (tmp_path / "begun").mkdir()
-    write_beginning(lesson(base=str(base)), tmp_path / "begun")
+    learning.write_beginning(lesson(base=str(base)), tmp_path / "begun")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "begun")
     n_before = len(AutoTokenizer.from_pretrained(base))
     assert tokenizer.convert_tokens_to_ids(list(MARKERS)) == [n_before, n_before + 1, n_before + 2]
@@ -170,7 +169,7 @@ def test_a_base_that_cannot_be_used_is_refused(tmp_path):
     base = save_base(tmp_path / "base", "bert", max_tokens=64, markers=False)
     (tmp_path / "begun").mkdir()
     with pytest.raises(ModelError, match="reads 64 tokens, and max_tokens is 65. Set max_tokens=64 or less"):
-        write_beginning(lesson(base=str(base), max_tokens=65), tmp_path / "begun")
+        learning.write_beginning(lesson(base=str(base), max_tokens=65), tmp_path / "begun")
     (base / "model.safetensors").rename(base / "pytorch_model.bin")
     with pytest.raises(ModelError, match="has no safetensors"):
-        write_beginning(lesson(base=str(base)), tmp_path / "begun")
+        learning.write_beginning(lesson(base=str(base)), tmp_path / "begun")

@@ -6,6 +6,7 @@ import shlex
 import shutil
 from dataclasses import replace
 from datetime import date
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -31,9 +32,7 @@ from tempkb.models.linking.linkers import add_linker, train_linker
 from tempkb.models.linking.requests import LinkRequest, default_name, linker_request
 from tempkb.models.linking.scoring import link_mentions
 from tempkb.models.linking.tables import DIGESTS, LINKERS
-from tempkb.models.linking.training.lessons import Lesson
 from tempkb.models.training import requests as extra
-from tempkb.models.training.lessons import Course
 from tempkb.store.drafts import Provenance
 from tempkb_tests.models.linking import small_home
 from tempkb_tests.models.linking.small_home import ASSEMBLY, GODDESS, PORT
@@ -65,18 +64,18 @@ def taught(monkeypatch):
     def teach(lesson, folder, log, n_gpus=0):
         assert n_gpus == 0
         lessons.append(lesson)
-        lesson.write(folder)
-        learn(Lesson.read(folder), folder, keep_seconds=1e9)
-        return folder / "checkpoint", Course.read(folder)
+        folder.mkdir()
+        return folder / "checkpoint", learn(lesson, folder, 1e9, lambda _step: None)
 
-    monkeypatch.setattr("tempkb.models.training.teaching.teach", teach)
+    monkeypatch.setattr("tempkb.models.linking.linkers.teach", teach)
     with torch.random.fork_rng():
         yield lessons
     torch.use_deterministic_algorithms(False)
 
 
 def train(store, name="tiny", log=print, **words):
-    return train_linker(store, linker_request(name, {**WORDS, **words, "device": "cpu"}), log)
+    version, course = train_linker(store, linker_request(name, {**WORDS, **words, "device": "cpu"}), log)
+    return SimpleNamespace(version=version, course=course, checkpoint=store.home.linkers / name)
 
 
 @pytest.mark.slow

@@ -114,7 +114,7 @@ def test_a_linker_that_cannot_tell_has_no_threshold(store):
     nil = nil_of(store, row)
     assert (nil.threshold, nil.reason) == (
         None,
-        "the interval of its AUC is not above one half, so that it cannot tell",
+        "the interval of its AUC is not above one half, so that no threshold can be chosen",
     )
 
 

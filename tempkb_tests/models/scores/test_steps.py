@@ -232,7 +232,7 @@ sys.stdout.write(json.dumps(sorted(sys.modules)))
 
 
 def test_a_command_with_nothing_to_score_says_so_and_starts_nothing(scored):
-    scored.publish()
+    run_tempkb(scored.home.path, "results")
     done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     said, *_, modules = done.stdout.splitlines()
     assert said == "Nothing to score: prompt_scores has a row for all that is asked for, of 1 model."

@@ -24,7 +24,6 @@ from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.dating import dating_of
 from tempkb.models.known import known_model
 from tempkb.models.training import teaching
-from tempkb.models.training.lessons import Course
 from tempkb.models.training.making import Training, courses_of, plan
 from tempkb.models.training.requests import train_request
 from tempkb.platform.api import open_store
@@ -43,9 +42,8 @@ def taught(monkeypatch):
     def teach(lesson, folder, log, n_gpus=0):
         assert n_gpus == 0
         lessons.append(lesson)
-        lesson.write(folder)
-        learn(type(lesson).read(folder), folder, keep_seconds=1e9)
-        return folder / "checkpoint", Course.read(folder)
+        folder.mkdir(parents=True)
+        return folder / "checkpoint", learn(lesson, folder, 1e9, lambda _step: None)
 
     monkeypatch.setattr("tempkb.models.training.making.teach", teach)
     with torch.random.fork_rng():
@@ -168,7 +166,7 @@ def test_regimes_differ_in_the_texts_dates_and_order_and_in_nothing_else(store, 
     mixtures = [store.read("mixtures", model=name).drop_columns(["model", "regime"]) for name in found]
     assert mixtures[0] == mixtures[1] == mixtures[2]
     assert dating_of(known_model(store.lake, "uniform")) is None
-    assert {lesson.regime: (lesson.recipe, lesson.seed, lesson.base) for lesson in taught}["uniform"] == (
+    assert {lesson.request.regime: (lesson.recipe, lesson.seed, lesson.base) for lesson in taught}["uniform"] == (
         taught[1].recipe,
         taught[1].seed,
         taught[1].base,
@@ -207,7 +205,6 @@ def test_two_processes_learn_what_one_does(store, saved, tmp_path, taught):
     done = trained(store, asked(saved, settings="steps=4,batch_size=12,mini_batch_size=4", name="one"))
     (alone,) = done.courses.values()
     (lesson,) = taught
-    (tmp_path / "two").mkdir()
     _, course = teaching.teach(lesson, tmp_path / "two", print, n_processes=2)
     assert [loss for _, loss in course.losses] == pytest.approx([loss for _, loss in alone.losses], rel=1e-3)
 

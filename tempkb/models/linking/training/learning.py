@@ -1,4 +1,7 @@
-"""The process that trains linkers, by sentence-transformers; see `tempkb.models.training.learning`."""
+"""The process that trains linkers, by sentence-transformers; see `tempkb.models.training.learning`.
+
+It begins with random weights and a tokenizer of their own, or with another checkpoint, and adds the markers.
+"""
 
 import math
 from collections.abc import Sequence
@@ -6,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+import transformers
 from datasets import Dataset, disable_progress_bars
 from sentence_transformers import (
     SentenceTransformer,
@@ -16,24 +21,26 @@ from sentence_transformers import (
 from sentence_transformers.base.sampler import BatchSamplers
 from sentence_transformers.sentence_transformer.losses import CachedMultipleNegativesRankingLoss
 from sentence_transformers.sentence_transformer.modules import Pooling, Router, Transformer
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import TrainerCallback
 
-from tempkb.models.checkpoints import quiet_transformers
+from tempkb.core.errors import ModelError
+from tempkb.models.checkpoints import UNFIT, check_vocabulary, quiet_transformers, read_tokenizer
+from tempkb.models.files import first_line, weight_files
 from tempkb.models.linking.checkpoints import read_layout
 from tempkb.models.linking.encoders import load_layout
-from tempkb.models.linking.inputs import Inputs, Tower, Whole
-from tempkb.models.linking.training.beginning import write_beginning
+from tempkb.models.linking.inputs import MARKERS, Inputs, Tower, Whole
 from tempkb.models.linking.training.lessons import Example, Lesson
-from tempkb.models.training.learning import Watch, arguments, begin, course_of, main, n_processes, run
-from tempkb.models.training.lessons import CHECKPOINT
+from tempkb.models.linking.training.recipe import Recipe
+from tempkb.models.training.learning import Tell, arguments, begin, main, n_processes, run
+from tempkb.models.training.lessons import CHECKPOINT, Course
 
+_SPECIAL = ("[PAD]", "[CLS]", "[SEP]")
 _PARTS = 1_024  # vectors of validation mentions that are compared at once
 
 
-def learn(lesson: Lesson, folder: Path, keep_seconds: float) -> None:
-    """Train a linker and write its checkpoint and course.
-
-    Args:
-        keep_seconds: after how long the state of training is kept again, to go on from there after a kill.
+def learn(lesson: Lesson, folder: Path, keep_seconds: float, tell: Tell) -> Course | None:
+    """Train a linker and write its checkpoint; see `tempkb.models.training.learning.Learn`.
 
     Raises:
         ModelError: the base cannot be used, or the loss became infinite.
@@ -44,11 +51,114 @@ def learn(lesson: Lesson, folder: Path, keep_seconds: float) -> None:
         beginning = folder / f"beginning-{rank}"
         write_beginning(lesson, beginning)
         model = new_model(beginning, lesson.recipe.towers)
-        trainer = new_trainer(model, lesson, folder, keep_seconds)
-    if run(trainer, folder):
+        trainer = new_trainer(model, lesson, folder)
+    course = run(trainer, lesson, folder, keep_seconds, tell)
+    if course is not None:
         model.save(str(folder / CHECKPOINT), create_model_card=False)
         load_layout(read_layout(str(folder / CHECKPOINT)), "cpu")
-        course_of(trainer.state).write(folder)
+    return course
+
+
+def write_beginning(lesson: Lesson, folder: Path) -> None:
+    """Write a transformer and its tokenizer, which has the markers; the same files for the same lesson.
+
+    Raises:
+        ModelError: the base cannot be used.
+    """
+    recipe = lesson.recipe
+    with quiet_transformers():
+        tokenizer, module = _loaded(lesson) if lesson.base else _random(recipe, lesson.corpus)
+        added = [AddedToken(one, lstrip=True, special=True, normalized=False) for one in MARKERS]
+        tokenizer.add_special_tokens({"additional_special_tokens": added})
+        tokenizer.model_max_length = recipe.max_tokens
+        most = int(module.config.max_position_embeddings)
+        if most < recipe.max_tokens:
+            raise ModelError(
+                f"linker {lesson.linker!r}: its base {lesson.base} reads {most} tokens, and max_tokens is "
+                f"{recipe.max_tokens}. Set max_tokens={most} or less, or begin with another checkpoint."
+            )
+        module.resize_token_embeddings(
+            max(len(tokenizer), module.get_input_embeddings().weight.shape[0]), mean_resizing=False
+        )
+        check_vocabulary(lesson.base or lesson.linker, module, tokenizer)
+        module.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def _loaded(lesson: Lesson) -> tuple[Any, Any]:
+    folder = Path(lesson.base)
+    _, weights_format = weight_files(lesson.base, folder)
+    if weights_format != "safetensors":
+        raise ModelError(f"the base {lesson.base} has no safetensors; expected them, since they cannot hold code.")
+    tokenizer = read_tokenizer(lesson.base, folder)
+    if tokenizer.cls_token is None:
+        raise ModelError(
+            f"the base {lesson.base} has no token [CLS], whose vector stands for a text; expected a model like BERT."
+        )
+    try:
+        module = transformers.AutoModel.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True, use_safetensors=True, dtype=torch.float32
+        )
+    except UNFIT as error:
+        raise ModelError(f"the base {lesson.base} cannot be loaded: {first_line(error)}.") from error
+    return tokenizer, module
+
+
+def _random(recipe: Recipe, corpus: Sequence[str]) -> tuple[Any, Any]:
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=_trained_tokenizer(corpus, recipe.vocabulary),
+        pad_token="[PAD]",  # noqa: S106 - tokens of a vocabulary
+        cls_token="[CLS]",  # noqa: S106
+        sep_token="[SEP]",  # noqa: S106
+    )
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        pad_token_id=tokenizer.pad_token_id,
+        hidden_size=recipe.hidden_size,
+        num_hidden_layers=recipe.layers,
+        num_attention_heads=recipe.heads,
+        intermediate_size=recipe.intermediate_size,
+        max_position_embeddings=recipe.max_tokens,
+        type_vocab_size=1,
+        hidden_dropout_prob=recipe.dropout,
+        attention_probs_dropout_prob=recipe.dropout,
+        initializer_range=recipe.initializer_range,
+    )
+    return tokenizer, _seeing_words(transformers.BertModel(config), recipe)
+
+
+def _seeing_words(module: Any, recipe: Recipe) -> Any:
+    """Random weights with which the vector of a text depends on its words, and hardly on their places.
+
+    With a few hundred mentions a tiny model learns which words matter, but not to see them.
+    """
+    with torch.no_grad():
+        module.embeddings.position_embeddings.weight.mul_(recipe.positions)
+        for layer in module.encoder.layer:
+            for matrix in (layer.attention.self.value, layer.attention.output.dense):
+                matrix.weight.diagonal().add_(recipe.passed_on)
+    return module
+
+
+def _trained_tokenizer(corpus: Sequence[str], vocabulary: int) -> Tokenizer:
+    """Pairs of bytes, as in GPT-2, of texts in lower case.
+
+    Trained again it is the same, which WordPiece is not: it numbers letters in the order of a hash table.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=list(_SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(corpus, trainer)
+    around = [(one, tokenizer.token_to_id(one)) for one in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=around)
+    return tokenizer
 
 
 def new_model(beginning: Path, towers: int) -> SentenceTransformer:
@@ -61,9 +171,7 @@ def new_model(beginning: Path, towers: int) -> SentenceTransformer:
     return SentenceTransformer(modules=modules, similarity_fn_name="dot")
 
 
-def new_trainer(
-    model: SentenceTransformer, lesson: Lesson, folder: Path, keep_seconds: float
-) -> SentenceTransformerTrainer:
+def new_trainer(model: SentenceTransformer, lesson: Lesson, folder: Path) -> SentenceTransformerTrainer:
     """Return the trainer of a lesson."""
     recipe, is_alone = lesson.recipe, n_processes() == 1
     inputs = inputs_of(model, recipe.max_tokens)
@@ -89,8 +197,8 @@ def new_trainer(
         mini_batch_size=recipe.mini_batch_size,
         gather_across_devices=not is_alone,
     )
-    watch = _Watch(lesson, model, inputs, keep_seconds)
-    return _Trainer(model=model, args=told, train_dataset=data, loss=loss, callbacks=[watch])
+    judges = [_Judge(lesson, model, inputs)] if lesson.validation else []
+    return _Trainer(model=model, args=told, train_dataset=data, loss=loss, callbacks=judges)
 
 
 def inputs_of(model: SentenceTransformer, max_tokens: int) -> Inputs:
@@ -124,11 +232,10 @@ class _Trainer(SentenceTransformerTrainer):  # type: ignore[misc]  # the library
         self.model.save(output_dir, create_model_card=False)
 
 
-class _Watch(Watch):
-    """Also judges what is trained after each epoch."""
+class _Judge(TrainerCallback):  # type: ignore[misc]  # the library is not typed
+    """Judges what is trained after each epoch."""
 
-    def __init__(self, lesson: Lesson, model: SentenceTransformer, inputs: Inputs, keep_seconds: float) -> None:
-        super().__init__(lesson, model.device, keep_seconds)
+    def __init__(self, lesson: Lesson, model: SentenceTransformer, inputs: Inputs) -> None:
         self._model = model
         self._mentions = _texts(inputs.mentions([one.mention for one in lesson.validation]))
         entities = _texts(inputs.entities([one.entity for one in lesson.validation]))
@@ -137,9 +244,8 @@ class _Watch(Watch):
         self._gold = np.array([places[entity] for entity in entities])
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **further: Any) -> None:
-        if state.is_world_process_zero and self._mentions:
+        if state.is_world_process_zero:
             state.log_history.append({"validation": self._accuracy(), "epoch": round(state.epoch)})
-        super().on_epoch_end(args, state, control, **further)
 
     def _accuracy(self) -> float:
         mentions = self._model.encode_query(self._mentions, show_progress_bar=False)
@@ -151,4 +257,4 @@ class _Watch(Watch):
 
 
 if __name__ == "__main__":
-    main(Lesson, learn)
+    main(learn)

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from tempkb.benchmarks.card import texts_beside
@@ -43,17 +43,12 @@ class Lesson(AnyLesson):
     learning: ClassVar[str] = LEARNING
     linker: str
     key: str
-    recipe: Any
+    recipe: Recipe
     seed: int
     train: tuple[Example, ...]
     validation: tuple[Example, ...]
     base: str = ""
-    corpus: tuple[str, ...] = field(default=(), repr=False)
-
-    def __post_init__(self) -> None:
-        # Numbers of random weights are 0 beside a base, which nobody may ask for.
-        if isinstance(self.recipe, dict):
-            object.__setattr__(self, "recipe", Recipe(**self.recipe))
+    corpus: tuple[str, ...] = ()
 
     def n_steps(self, n_processes: int = 1) -> int:
         """Return the number of steps of the optimiser; several processes leave out the rest of an epoch."""

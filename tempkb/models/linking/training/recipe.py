@@ -14,6 +14,7 @@ chosen by validation mentions of the world of seed 7, and confirmed with test me
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import dropwhile
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -92,17 +93,7 @@ PRESETS: Mapping[str, Recipe] = {
 }
 """Recipes by their names."""
 
-_OF_RANDOM_WEIGHTS = (
-    "vocabulary",
-    "hidden_size",
-    "layers",
-    "heads",
-    "intermediate_size",
-    "dropout",
-    "initializer_range",
-    "passed_on",
-    "positions",
-)
+_OF_RANDOM_WEIGHTS = [*dropwhile(lambda name: name != "vocabulary", options_of(Recipe))]
 
 
 def recipe_of(what: str, preset: str, base: str, settings: Sequence[tuple[str, str]]) -> Recipe:
