@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.commands.runs.jobs import Summary
-from tempkb.commands.runs.results import bring_results
+from tempkb.commands.runs.results import bring_results, results_later
 from tempkb.commands.screens.status import print_status
 from tempkb.commands.screens.verify import print_verification
 from tempkb.models.generations.tables import GENERATIONS
@@ -248,6 +248,9 @@ def test_results_follow_what_was_scored_and_what_cannot_be_computed_is_a_note(as
     linking = ["linking_effects", "linking_sums"]
     assert stale(asked) == ["knowledge", "knows", "estimated_cutoffs", *linking]
     summary = Summary(notes=["scored"])
+    with results_later():
+        bring_results(summary, PROMPT_SCORES)
+    assert stale(asked) == ["knowledge", "knows", "estimated_cutoffs", *linking]
     assert bring_results(summary, PROMPT_SCORES) is summary
     assert (stale(asked), summary.notes, summary.failures, summary.has_run) == (linking, ["scored"], [], False)
     answer(asked, "late", OTHERS)
