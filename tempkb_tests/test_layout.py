@@ -137,6 +137,7 @@ ASSETS = {
     "fact_delays": "results",
     "nil_results": "results",
     "knows": "results",
+    "estimated_cutoffs": "results",
 }
 
 
@@ -371,6 +372,7 @@ def test_every_asset_is_a_declared_table():
             "nil_thresholds",
             "nil_results",
             "knows",
+            "estimated_cutoffs",
             "dated_texts",
         )
         if table.name in of_models or table.name.endswith("_prompts"):

@@ -35,6 +35,7 @@ _WIKIDATA = click.option(
 ALIASES = {f"{one}s": one for one in ("window", "model", "cut", "seed")} | {"earlier": "baseline", "answers": "full"}
 """Other names of options, which commands take and help does not list."""
 GROUPS = {
+    "Getting started": ("demo", "docs", "ui"),
     "Data": ("plan", "fetch", "build", "show"),
     "Benchmarks": ("release",),
     "Models": ("model", "corpus", "train", "score", "generate", "scores"),
@@ -42,7 +43,6 @@ GROUPS = {
     "Results": ("knows", "answers", "linking", "late", "paper", "results"),
     "Tables": ("tables", "sql"),
     "Upkeep": ("status", "verify", "publish", "gc", "rm"),
-    "Getting started": ("demo", "docs", "ui"),
 }
 """The commands, as help groups them."""
 
@@ -501,11 +501,12 @@ def run_steps(
     """Run commands, by what they do, in this process, beside one that trains by a module; `done` steps were before."""
     from gc import collect, freeze
 
+    from tempkb.commands.runs.results import results_later
     from tempkb.core.settings import home_in_front
     from tempkb.models.training.teaching import school
 
     # The process that trains imports what it needs beside the commands before, which leave a core idle.
-    with school(learning, is_needed=any("train" in one for one in steps.values())):
+    with results_later(), school(learning, is_needed=any("train" in one for one in steps.values())):
         for number, (title, arguments) in enumerate(steps.items(), done + 1):
             with shown.step(number, title, is_beside=is_beside):
                 click.echo(f"$ {home_in_front()}tempkb {shlex.join(arguments)}")

@@ -248,10 +248,10 @@ def results() -> None:
     A table is computed if something that it is made from has changed, and of answers only those
     are judged that were not before. None is computed while something that it is made from is
     lost to damage. The tables are knowledge and knows (what tempkb knows says of the last window,
-    and of all), linking_effects (what linkers of several snapshots show of time), linking_sums,
-    over which are the views linking_by_training, linking_changes and linking_by_type, and
-    nil_results (how well linkers tell that an entity is not there yet). All other
-    views follow the present scores by themselves.
+    and of all), estimated_cutoffs (until when models know), linking_effects (what linkers of
+    several snapshots show of time), linking_sums, over which are the views linking_by_training,
+    linking_changes and linking_by_type, and nil_results (how well linkers tell that an entity is
+    not there yet). All other views follow the present scores by themselves.
 
     \b
     Example:

@@ -10,13 +10,13 @@ import numpy as np
 from tempkb.benchmarks.reading import Aggregate
 from tempkb.core.statistics import (
     Estimate,
-    KnowledgeDate,
     knowledge_date,
     leave_one_out,
     proportion,
     two_way_proportion,
 )
 from tempkb.results.requests import Period
+from tempkb.results.tables import INCONCLUSIVE
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Ids = np.ndarray[Any, np.dtype[np.uint64]]
@@ -150,45 +150,37 @@ class Answers:
     is_after: Flags
 
 
-@dataclass(frozen=True)
-class Answering:
-    """What a model's answers say of it.
-
-    Attributes:
-        answers: from which it follows.
-        level: share of all changes in which the new object is preferred, clustered by subject; None without a change.
-        two_ways: the same, clustered by subject and by new object; each end is the less certain one.
-        without_one: lowest and highest such share if one relation is left out; None with a single relation.
-        known_until: where the preference for new objects falls to half of what it was.
-    """
-
-    answers: Answers
-    level: Estimate | None
-    two_ways: Estimate | None
-    without_one: tuple[float, float] | None
-    known_until: KnowledgeDate | None
-
-    @property
-    def until_in_words(self) -> str:
-        """The estimated training cutoff with its 95 % interval, in words."""
-        found = self.known_until
-        if found is None or found.answer == "cannot tell":
-            return "inconclusive"
-        if found.answer == "interval":
-            return f"{found.best} [{found.low}, {found.high}]"
-        return f"not before {found.low}" if found.answer == "not before" else f"not after {found.high}"
-
-
-def answering_of(answers: Answers) -> Answering:
-    """Return what a model's answers say of it."""
+def cutoff_row(answers: Answers) -> dict[str, Any]:
+    """Return the row of `estimated_cutoffs`: what a model's answers say of its training cutoff."""
     known = ~(np.isnan(answers.prefers) | np.isnan(answers.control))
-    until = None
+    found = None
     if known.any():
         starts = [start for start, is_known in zip(answers.starts, known, strict=True) if is_known]
-        until = knowledge_date(
+        found = knowledge_date(
             starts, answers.prefers[known], answers.control[known], answers.clusters[known], seed=_SEED
         )
-    return Answering(answers, *_levels(answers), until)
+    level, two_ways, without_one = _levels(answers)
+    answer = found.answer if found and found.answer != "cannot tell" else INCONCLUSIVE
+    return {
+        "release": answers.release,
+        "model": answers.model,
+        "scorer": answers.scorer,
+        "knows_certainly_until": answers.certainly,
+        "knows_possibly_until": answers.possibly,
+        "n_changes": len(answers.starts),
+        "n_clusters": level.n_clusters if level else 0,
+        "value": level and level.value,
+        "low": level and level.low,
+        "high": level and level.high,
+        "two_way_low": two_ways and two_ways.low,
+        "two_way_high": two_ways and two_ways.high,
+        "without_one_low": without_one and without_one[0],
+        "without_one_high": without_one and without_one[1],
+        "answer": answer,
+        "cutoff": found.best if found and answer == "interval" else None,
+        "cutoff_low": found and found.low,
+        "cutoff_high": found and found.high,
+    }
 
 
 def _levels(answers: Answers) -> tuple[Estimate | None, Estimate | None, tuple[float, float] | None]:

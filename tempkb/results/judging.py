@@ -79,19 +79,24 @@ def judged(work: Work, table: Table) -> Iterator[pa.Table]:
 
     What the version that is there says of answers is kept, unless they, or all by which they are judged, are others.
     """
-    lake, keys = work.store.lake, work.store.lake.partitions(GENERATIONS.name)
-    held = lake.current(table.name, ALL)
-    kept = [] if held is None or not held.fits(table) else _unchanged(keys, held, table, work.inputs)
-    new = [key for key in keys if key not in kept]
+    lake = work.store.lake
+    new, kept = kept_of(work, table, GENERATIONS.name, "decoder")
     view_files(work.connection, GENERATIONS.name, lake.files(GENERATIONS.name, new), GENERATIONS.schema)
     rows = iter((_answers if table is JUDGED_ANSWERS else _changes)(work.connection) if new else ())
     batches = iter(lambda: list(islice(rows, _BATCH_ROWS)), [])
     fresh = (pa.Table.from_pylist(batch, table.schema) for batch in batches)
-    return union_by_key(_rows_of(held, kept) if held and kept else iter(()), fresh, table.key, "new")
+    return union_by_key(kept, fresh, table.key, "new")
+
+
+def kept_of(work: Work, table: Table, source: str, way: str) -> tuple[list[str], Iterator[pa.Table]]:
+    """Return of which partitions of a source (by model and way) a table is to be made anew, and its other rows."""
+    held, keys = work.store.lake.current(table.name, ALL), work.store.lake.partitions(source)
+    kept = [] if held is None or not held.fits(table) else _unchanged(keys, held, table, work.inputs)
+    return [key for key in keys if key not in kept], _rows_of(held, kept, way) if held and kept else iter(())
 
 
 def _unchanged(keys: Sequence[str], held: Version, table: Table, inputs: Mapping[str, str]) -> list[str]:
-    """The partitions of answers that a version has judged as they would be judged now."""
+    """The partitions of answers or scores of which a version says what would be said of them now."""
     changed = [name.partition(" ")[::2] for name, _ in held.inputs.items() ^ inputs.items()]
     if not held.is_of_present_code(table) or not {name for name, _ in changed} <= _OF_MODELS:
         return []
@@ -100,10 +105,10 @@ def _unchanged(keys: Sequence[str], held: Version, table: Table, inputs: Mapping
     return [key for key in keys if key not in answers and model_of(key) not in models]
 
 
-def _rows_of(held: Version, partitions: Sequence[str]) -> Iterator[pa.Table]:
-    """The rows of a version about some partitions of answers."""
+def _rows_of(held: Version, partitions: Sequence[str], way: str) -> Iterator[pa.Table]:
+    """The rows of a version about some partitions of answers or scores."""
     for rows in read_files(held.paths()):
-        of = pc.binary_join_element_wise(rows["model"], rows["decoder"], SEPARATOR)
+        of = pc.binary_join_element_wise(rows["model"], rows[way], SEPARATOR)
         yield rows.filter(pc.is_in(of, pa.array(partitions)))
 
 

@@ -99,8 +99,8 @@ def linked(store: Store, releases: Sequence[str], pool: str, k: int) -> dict[str
         raise SettingsError(f"--k {k}: expected one of {', '.join(map(str, KS))}")
     there = _there(store)
     if not there:
-        made = "" if store.lake.versions(LINKING_SCORES.name) else "tempkb linker score --all, then "
-        raise SettingsError(f"linking: found no results of linkers; make them: {made}tempkb results")
+        made = "results" if store.lake.versions(LINKING_SCORES.name) else "linker score --all"
+        raise SettingsError(f"linking: found no results of linkers; make them: tempkb {made}")
     if odd := sorted(set(releases) - {release for release, _ in there}):
         known = ", ".join(sorted({release for release, _ in there}))
         raise SettingsError(f"--release {odd[0]}: no linker has linked its test mentions; there: {known}")
@@ -117,7 +117,7 @@ def _no_such_pool(pool: str, release: str, there: set[tuple[str, str]]) -> Setti
     which, only = (f" of {release}", f" --release {release}") if release else ("", "")
     return SettingsError(
         f"--pool {pool}: no test mention{which} was linked among its candidates; there: {known}; link them: "
-        f"tempkb linker score --all{only} --pool {pool}, then tempkb results"
+        f"tempkb linker score --all{only} --pool {pool}"
     )
 
 

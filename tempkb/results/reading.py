@@ -1,7 +1,7 @@
 """Reads what models have scored of a window and of an earlier period, item by item. No Dagster here."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -20,7 +20,7 @@ from tempkb.models.scores.tables import PROMPT_SCORES, model_of
 from tempkb.models.tables import NOT_LOADED
 from tempkb.results.answering import Answers, Flags, Floats, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
-from tempkb.results.tables import FACT_DELAYS
+from tempkb.results.tables import ESTIMATED_CUTOFFS, FACT_DELAYS
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 
@@ -50,7 +50,7 @@ def read_windows(store: Store) -> Iterator[tuple[Question, list[Question]]]:
 
 def read_asked(store: Store, request: KnowledgeRequest) -> "Iterator[Asking]":
     """Yield what asks models about each aggregate of each release that is asked for."""
-    models = {name: row for name, row in _ready_models(store).items() if not request.models or name in request.models}
+    models = _ready_models(store, request.models)
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
     for benchmark, aggregate in _COMPARED:
@@ -70,8 +70,9 @@ def passed_over(store: Store) -> list[str]:
     return [words for name, words in unusable_models(store.lake).items() if name in scored]
 
 
-def _ready_models(store: Store) -> dict[str, dict[str, Any]]:
-    return {row["model"]: row for row in known_models(store.lake) if row["status"] != NOT_LOADED}
+def _ready_models(store: Store, names: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+    ready = {row["model"]: row for row in known_models(store.lake) if row["status"] != NOT_LOADED}
+    return {name: row for name, row in ready.items() if not names or name in names}
 
 
 def releases_asked(store: Store) -> list[str]:
@@ -354,8 +355,22 @@ def usual_delay(store: Store) -> Mapping[str, Any] | None:
     return rows[0] if rows else None
 
 
-def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
-    """Yield the scores of all changes of each release, model and scorer that is asked for."""
+def read_cutoffs(store: Store, request: KnowledgeRequest) -> list[dict[str, Any]]:
+    """Return the rows of `estimated_cutoffs` of each release, model and scorer that is asked for."""
+    if not store.lake.partitions(ESTIMATED_CUTOFFS.name):
+        return []
+    models = _ready_models(store, request.models)
+    return [
+        row
+        for row in store.ask(f"FROM {ESTIMATED_CUTOFFS.name} ORDER BY release, model, scorer", ESTIMATED_CUTOFFS.name)
+        if row["model"] in models
+        and (not request.releases or row["release"] in request.releases)
+        and _is_asked_for(row["scorer"], models[row["model"]]["family"], _WITH_CHANGES, request.scorer)
+    ]
+
+
+def read_answers(store: Store, *, by_all_scorers: bool = False) -> Iterator[Answers]:
+    """Yield the scores of all changes of each release and model, by the scorer of the benchmark or by all."""
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
     models = _ready_models(store)
@@ -370,11 +385,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
     )
     for (release, model, scorer), own in _groups(rows, "release", "model", "scorer"):
         row = models.get(model)
-        if row is None or (request.models and model not in request.models):
-            continue
-        if request.releases and release not in request.releases:
-            continue
-        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.scorer):
+        if row is None or not (by_all_scorers or _is_asked_for(scorer, row["family"], _WITH_CHANGES)):
             continue
         certainly = row["knows_certainly_until"]
         ends = own["ended"].to_numpy()

@@ -15,7 +15,6 @@ from tempkb.models.generations.tables import GENERATIONS
 from tempkb.results.judged_tables import JUDGED_ANSWERS
 from tempkb.results.judging import RUNNING_ON
 from tempkb.results.reading import read_answers
-from tempkb.results.requests import KnowledgeRequest
 from tempkb.store.store import Store
 
 Row = Mapping[str, Any]
@@ -29,7 +28,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
     Behind them, of each, a row with the calibration error of all of its choices.
     """
     found: list[dict[str, Any]] = []
-    for answers in read_answers(store, KnowledgeRequest()):
+    for answers in read_answers(store):
         for choices, some in (("changes before", answers.is_before), ("changes after", answers.is_after)):
             if some.any():
                 chosen = calibration(*forced_choice(answers.new[some], answers.old[some]), answers.clusters[some])

@@ -14,7 +14,7 @@ from tempkb.engine.tasks import Task
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.linking.known import rows_of
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, NIL_THRESHOLDS
-from tempkb.models.scores.tables import PROMPT_SCORES
+from tempkb.models.scores.tables import PROMPT_SCORES, model_of
 from tempkb.models.tables import MODELS
 from tempkb.platform.rooms import TABLES, VIEWS, steps
 from tempkb.results import tables
@@ -57,9 +57,17 @@ def are_due(store: Store, names: Collection[str]) -> str:
 
 
 def _every(*names: str) -> tuple[Source, ...]:
-    """All partitions of tables, and of those that views among the names show."""
+    """All partitions of tables, and of those that views among the names show; of models those that were asked."""
     below = dict.fromkeys(_below(names))
-    return tuple(Source(_TABLES[name], lambda _store, _key: None, command=_command) for name in below)
+    asked = [name for name in (PROMPT_SCORES.name, GENERATIONS.name) if name in below]
+    keys = {MODELS.name: partial(_asked_models, asked)}
+    return tuple(Source(_TABLES[name], keys.get(name, lambda _store, _key: None), command=_command) for name in below)
+
+
+def _asked_models(tables: Sequence[str], store: Store, _key: str) -> list[str]:
+    """The models that have scores or answers: of others there is nothing to say."""
+    asked = {model_of(key) for table in tables for key in store.lake.keys(table)}
+    return [name for name in store.lake.keys(MODELS.name) if name in asked]
 
 
 def _below(names: Sequence[str]) -> Iterator[str]:
@@ -98,6 +106,12 @@ def _computed(place: str, work: Work) -> "list[pa.Table]":
     return [getattr(import_module(f"tempkb.{module}"), name)(work.store)]
 
 
+def _estimated(work: Work) -> "Iterator[pa.Table]":
+    from tempkb.results.tabling import estimated_cutoffs
+
+    return estimated_cutoffs(work)
+
+
 def _judged(table: Table, work: Work) -> "Iterator[pa.Table]":
     from tempkb.results.judging import judged
 
@@ -106,6 +120,7 @@ def _judged(table: Table, work: Work) -> "Iterator[pa.Table]":
 
 STEPS = (
     Step((KNOWLEDGE, KNOWS), _every(*_SCORED, *(one.table for one in _COMPARED)), make_all=_known),
+    Step((tables.ESTIMATED_CUTOFFS,), _every("scored_changes"), _estimated),
     Step(
         (tables.LINKING_EFFECTS,),
         _every(LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),

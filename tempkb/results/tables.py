@@ -106,6 +106,37 @@ KNOWS = table_of_results(
     code_version="3",
 )
 
+ESTIMATED_CUTOFFS = table_of_results(
+    name="estimated_cutoffs",
+    meaning="What each model's answers to all changes of a release say of its training cutoff, as `tempkb knows` shows "
+    "it: the dates at which its preference rate, minus that of controls, may have fallen halfway; and the preference "
+    "rate over all windows, with what makes it less certain.",
+    columns=columns("""
+        release, model, scorer, knows_certainly_until, knows_possibly_until
+        n_changes BIGINT: number of changes that were scored
+        n_clusters BIGINT: of how many subjects those are that count for the preference rate
+        value DOUBLE: the preference rate (share of changes in which the new object is preferred); null without one
+        low DOUBLE: lower end of its 95 % interval, clustered by subject; null under ten subjects
+        high
+        two_way_low DOUBLE: lower end of the interval if subjects and new objects both count as drawn; or null
+        two_way_high DOUBLE: upper end
+        without_one_low DOUBLE: lowest preference rate if one relation is left out; null with a single relation
+        without_one_high DOUBLE: highest such rate
+        answer VARCHAR: interval, not before (cutoff_low), not after (cutoff_high), or inconclusive
+        cutoff DATE: of an interval, the start of a window at which the fall is most likely; otherwise null
+        cutoff_low DATE: first start of a window that a test at 5 % does not reject; null if nothing bounds it
+        cutoff_high DATE: last such start; null if nothing bounds it
+    """),
+    key=("release", "model", "scorer"),
+    rules=rules(f"""
+        known_answer: the answer has a known value
+            answer NOT IN ('interval', 'not before', 'not after', '{INCONCLUSIVE}')
+        answer_has_its_dates: an answer has the dates that it names
+            (answer IN ('interval', 'not before')) = (cutoff_low IS NULL)
+            OR (answer IN ('interval', 'not after')) = (cutoff_high IS NULL)
+    """),
+)
+
 LINKING_EFFECTS = table_of_results(
     name="linking_effects",
     meaning="What linkers that were trained on the snapshots of a release show of time, and what they do not.",
@@ -256,4 +287,5 @@ FACT_DELAYS = table_of_results(
     code_version="2",
 )
 
-TABLES = (KNOWLEDGE, KNOWS, LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS, FACT_DELAYS, *judged_tables.TABLES)
+_OF_LINKERS = LINKING_EFFECTS, LINKING_SUMS, NIL_RESULTS
+TABLES = (KNOWLEDGE, KNOWS, ESTIMATED_CUTOFFS, *_OF_LINKERS, FACT_DELAYS, *judged_tables.TABLES)

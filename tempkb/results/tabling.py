@@ -1,6 +1,6 @@
 """What models know and said as tables: rows of the lake, CSV with all columns, LaTeX as papers print it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from typing import Any
@@ -9,19 +9,22 @@ import pyarrow as pa
 
 from tempkb.core.prompts import QUESTION_ID
 from tempkb.core.wording import percent, rounded
+from tempkb.engine.steps import Work
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.known import until_in_words
-from tempkb.results.answering import Scored
+from tempkb.models.scores.tables import PROMPT_SCORES
+from tempkb.results.answering import Scored, cutoff_row
 from tempkb.results.judged_tables import ASKED, JUDGED_ANSWERS, JUDGED_CHANGES
-from tempkb.results.judging import JUDGED
+from tempkb.results.judging import JUDGED, kept_of
 from tempkb.results.knowing import Known, by_question, known_by, known_of
-from tempkb.results.reading import Asking, read_windows
+from tempkb.results.reading import Asking, read_answers, read_windows
 from tempkb.results.requests import AS_TYPED
-from tempkb.results.tables import KNOWLEDGE, NOT_COMPARED
+from tempkb.results.tables import ESTIMATED_CUTOFFS, KNOWLEDGE, NOT_COMPARED
 from tempkb.store.listings import Listing, as_csv, as_latex, estimate, named
+from tempkb.store.merge import union_by_key
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.store.tables import SEPARATOR, Table
 
 
 def rows_of_known(table: Table, known: Sequence[Known]) -> pa.Table:
@@ -37,6 +40,22 @@ def read_known(store: Store) -> tuple[list[Known], list[Known]]:
         last += known_of([of_last])
         every += known_of(of_windows)
     return last, every
+
+
+def estimated_cutoffs(work: Work) -> Iterator[pa.Table]:
+    """Return the rows of `estimated_cutoffs`, in the order of the key; of scores that are as they were, those there."""
+    new, kept = kept_of(work, ESTIMATED_CUTOFFS, PROMPT_SCORES.name, "scorer")
+    every = read_answers(work.store, by_all_scorers=True) if new else iter(())
+    rows = [cutoff_row(one) for one in every if f"{one.model}{SEPARATOR}{one.scorer}" in new]
+    fresh = iter([pa.Table.from_pylist(rows, ESTIMATED_CUTOFFS.schema)])
+    return union_by_key(kept, fresh, ESTIMATED_CUTOFFS.key, "new")
+
+
+def cutoff_in_words(row: Mapping[str, Any]) -> str:
+    """Return the estimated training cutoff of a row of `estimated_cutoffs`, with its 95 % interval."""
+    if row["answer"] == "interval":
+        return f"{row['cutoff']} [{row['cutoff_low']}, {row['cutoff_high']}]"
+    return " ".join(str(one) for one in (row["answer"], row["cutoff_low"], row["cutoff_high"]) if one is not None)
 
 
 def _shown(known: Known, sign: str = "") -> Callable[[Any], object]:
@@ -60,7 +79,8 @@ def _rank(row: Mapping[str, Any]) -> str:
     return "" if None in places else f"{'-'.join(map(str, places))} of {row['n_ranked']}"
 
 
-def _stated(row: Mapping[str, Any]) -> str:
+def stated_in_words(row: Mapping[str, Any]) -> str:
+    """Return the stated training cutoff of a row of a table of results."""
     return until_in_words(row["knows_certainly_until"], row["knows_possibly_until"])
 
 
@@ -78,7 +98,7 @@ def _listing_of(known: Known) -> Listing:
     return Listing(
         {
             "model": lambda row: row["known"].label,
-            "stated cutoff": _stated,
+            "stated cutoff": stated_in_words,
             "items": "n_items",
             known.nouns: "n_clusters",
             known.figure: _VALUE,
@@ -110,7 +130,7 @@ def newest_in_words(known: Known, estimated: str) -> str:
     show = _shown(known)
     value = estimate(row, show=show, unit=unit)
     baseline = estimate(row, ("earlier_value", "earlier_low", "earlier_high"), show, unit)
-    cutoffs = f"stated cutoff {_stated(row) or 'unknown'}, estimated {estimated}"
+    cutoffs = f"stated cutoff {stated_in_words(row) or 'unknown'}, estimated {estimated}"
     if known.verdict == NOT_COMPARED:
         return f"{cutoffs}; no window can be judged: {known.note}"
     first, end = known.question.window

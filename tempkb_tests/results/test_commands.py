@@ -99,7 +99,6 @@ def test_levels_are_those_of_a_plain_count_and_items_that_may_have_leaked_are_le
     assert (rows["prefers_new", "early"]["rank_from"], rows["prefers_new", "late"]["rank_to"]) == ("2", "1")
     assert "Left out because they may be in the training texts" in said
     assert f"early {rows['prefers_new', 'early']['n_unclean']} of " in said
-    assert "estimated cutoff [95 %]" in said
 
 
 @pytest.mark.slow
@@ -369,6 +368,28 @@ def test_the_table_has_the_figures_of_the_command_for_every_window(home, tmp_pat
         for name in ("value", "low", "high", "n_items", "n_clusters"):
             assert float(row[name]) == float(said[row["model"]][name]), name
         assert row["verdict"] == said[row["model"]]["verdict"]
+
+
+@pytest.mark.slow
+def test_estimated_cutoffs_are_read_and_their_rates_are_those_of_a_plain_count(scored_home, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(scored_home, home)
+    due = "estimated_cutoffs is not of the present scores; compute it again: "
+    said = knows(home, "--full").stdout
+    assert said.count(", estimated not computed; ") == len(DAYS)
+    assert due in said
+    run_tempkb(home, "results")
+    said = knows(home, "--full").stdout
+    assert "not computed" not in said
+    assert due not in said
+    for row in query(home, "FROM estimated_cutoffs WHERE scorer LIKE 'causal.span_end-%'"):
+        found = [is_preferred for *_, is_preferred in preferences(home, row["model"])]
+        assert (row["n_changes"], row["value"]) == (len(found), pytest.approx(sum(found) / len(found)))
+        assert row["knows_certainly_until"] == str(DAYS[row["model"]])
+        if row["answer"] == "interval":
+            assert f"{row['cutoff']} [{row['cutoff_low']}, {row['cutoff_high']}]; knowledge" in said
+        else:
+            assert f"estimated {row['answer']}" in said
 
 
 @pytest.mark.slow

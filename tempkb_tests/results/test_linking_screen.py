@@ -169,7 +169,7 @@ def test_a_release_that_was_not_linked_in_the_pool_is_named_with_its_own_pools(m
     # What the other release has is not left out silently, nor offered.
     said = (
         "--pool fixed-9: no test mention of r was linked among its candidates; there: own; link them: "
-        "tempkb linker score --all --release r --pool fixed-9, then tempkb results"
+        "tempkb linker score --all --release r --pool fixed-9"
     )
     for releases in (["r"], ["r", "u"]):
         with pytest.raises(SettingsError, match=f"^{said}$"):

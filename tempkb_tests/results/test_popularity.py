@@ -148,7 +148,7 @@ def test_the_thirds_of_a_question_are_those_of_a_plain_count(scored_store, score
     said = run_tempkb(
         scored_home, "knows", "--by-popularity", "contributors", "--window", "2022-01-01..2023-07-01"
     ).stdout
-    assert "The levels in the window by the popularity of the subjects (contributors):" in said
+    assert "preference rate in the window by the popularity of the subjects (contributors)\n" in said
     assert all(f" {name} ({len(own)}) " in said for name, own in expected.items())
     asked = {cluster for one in question.models for cluster in one.window.clusters.tolist()}
     assert asked <= {cluster for own in found.values() for cluster in own}

@@ -37,7 +37,7 @@ def test_the_period_has_as_many_windows_as_that_which_is_asked_about_whatever_th
 
 @pytest.mark.slow
 def test_years_that_can_be_compared_are_kept(scored_store):
-    kept = asked(scored_store, window="2023-04-01..2023-07-01", earlier="2")
+    kept = asked(scored_store, window="2023-04-01..2023-07-01", baseline="2")
     assert (kept.earlier, kept.is_fallback) == ((date(2021, 4, 1), date(2021, 7, 1)), False)
 
 
@@ -67,9 +67,16 @@ def test_levels_of_subjects_that_were_withheld_from_the_demos_models_are_apart(s
         "scored_changes",
     )
     told = run_tempkb(
-        home, "knows", "--window", "2022-01-01..2023-07-01", "--baseline", "2021-01-01..2022-01-01", COLUMNS="160"
+        home,
+        "knows",
+        "--window",
+        "2022-01-01..2023-07-01",
+        "--baseline",
+        "2021-01-01..2022-01-01",
+        "--full",
+        COLUMNS="160",
     ).stdout.splitlines()
-    head = next(at for at, line in enumerate(told) if "withheld: earlier" in line)
+    head = next(at for at, line in enumerate(told) if "held-out: baseline" in line)
     (cells,) = [line.strip("│").split("│") for line in told[head + 2 : head + 4] if line.startswith("│")]
     for place, hidden in ((2, False), (4, True)):
         own = [row["prefers"] for row in changes if is_withheld(row["subject_id"]) == hidden]
@@ -123,10 +130,10 @@ def test_items_without_a_score_are_counted_by_reason_and_relation(with_periods):
     assert (len(scores.window.items), scores.n_unscored) == (2, 2)
     assert dict(scores.unscored) == {("two_periods", "P54"): 2}
     assert len(scores.starting) == 1
-    told = run_tempkb(with_periods.home.path, "knows", "--window", "2019-07-01..2019-10-01").stdout
+    told = run_tempkb(with_periods.home.path, "knows", "--full", "--window", "2019-07-01..2019-10-01").stdout
     assert "Of 4 items of the window, 2 have no score with these scorers." in told
     assert (
         "No score, since the name ends with a period that is one token with that of the sentence, and the scorer counts "
         "what ends a name (not_alignable): m 2 (P54 2)."
     ) in told
-    assert "are asked of causal models with the object last: m 1 of 2, level 0 (of the others 0)." in told
+    assert "are asked of causal models with the object last: m 1 of 2, preference rate 0 (of the others 0)." in told

@@ -151,6 +151,7 @@ def test_windows_and_entities_count_once(read):
 def test_the_command_counts_changes_once(home, tmp_path):
     file = tmp_path / "k.csv"
     periods = ("--window", "2019-07-01..2019-10-01", "--baseline", "2019-04-01..2019-07-01")
+    run_tempkb(home, "results")
     said = run_tempkb(home, "knows", *periods, "--full", "--csv", str(file)).stdout
     (row,) = csv.DictReader(file.open())
     assert [row[name] for name in ("n_asked", "n_unscored", "n_items", "earlier_n_items")] == ["1", "0", "1", "1"]

@@ -10,17 +10,18 @@ import pyarrow as pa
 import pytest
 
 from tempkb.commands.runs.jobs import Summary
-from tempkb.commands.runs.results import bring_results
+from tempkb.commands.runs.results import bring_results, results_later
 from tempkb.commands.screens.status import print_status
 from tempkb.commands.screens.verify import print_verification
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.models.tables import MODELS
 from tempkb.platform.api import open_store
-from tempkb.results import judging
+from tempkb.results import judging, tabling
+from tempkb.results.answering import cutoff_row
 from tempkb.results.judged_tables import JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.steps import STEPS, look
-from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS, TABLES
+from tempkb.results.tables import ALL, ESTIMATED_CUTOFFS, KNOWLEDGE, KNOWS, TABLES
 from tempkb.store.drafts import Provenance
 from tempkb.store.versions import describe
 from tempkb_tests.conftest import run_tempkb
@@ -86,10 +87,10 @@ def asked(compared, tmp_path, monkeypatch):
 
 
 def test_what_is_new_makes_what_reads_it_due_and_nothing_else(asked):
-    known = ["knowledge", "knows"]
+    known = ["knowledge", "knows", "estimated_cutoffs"]
+    # Of a model that was asked nothing there is nothing to say.
     add_model(asked, "new", DAY)
-    assert stale(asked) == [*known, "judged_changes"]
-    make_all(asked)
+    assert not stale(asked)
     score(asked, "new", SCORERS[0])
     assert stale(asked) == known
     make_all(asked)
@@ -196,6 +197,27 @@ def test_all_is_judged_again_if_other_answers_are_right(asked, judged_models):
     assert anew(asked, JUDGED_ANSWERS) == made.version
 
 
+def test_only_models_with_new_scores_or_days_are_estimated(asked, monkeypatch):
+    estimated = []
+    monkeypatch.setattr(tabling, "cutoff_row", lambda one: estimated.append((one.model, one.scorer)) or cutoff_row(one))
+
+    def check(*models):
+        estimated.clear()
+        made = make(asked, ESTIMATED_CUTOFFS)
+        assert estimated == [(model, SCORERS[0]) for model in models]
+        rows = asked.read(ESTIMATED_CUTOFFS.name).to_pylist()
+        assert anew(asked, ESTIMATED_CUTOFFS) == made.version
+        return {row["model"]: row["knows_certainly_until"] for row in rows}
+
+    add_model(asked, "mid", DAY)
+    score(asked, "mid", SCORERS[0])
+    assert check("mid") == dict.fromkeys(("early", "late", "mid"), DAY)
+    add_model(asked, "late", date(2018, 1, 1))
+    assert check("late") == {"early": DAY, "late": date(2018, 1, 1), "mid": DAY}
+    asked.lake.remove(PROMPT_SCORES.name, partition_of("early", SCORERS[0]))
+    assert list(check()) == ["late", "mid"]
+
+
 def lose(home, table, key):
     """Cut a file of a partition, which then counts as absent."""
     (path, *_) = home.lake.current(table, key).places()
@@ -224,8 +246,11 @@ def test_results_follow_what_was_scored_and_what_cannot_be_computed_is_a_note(as
     score(asked, "late", SCORERS[0], -2.0)
     add_linker(asked, "l", DAY)
     linking = ["linking_effects", "linking_sums"]
-    assert stale(asked) == ["knowledge", "knows", *linking]
+    assert stale(asked) == ["knowledge", "knows", "estimated_cutoffs", *linking]
     summary = Summary(notes=["scored"])
+    with results_later():
+        bring_results(summary, PROMPT_SCORES)
+    assert stale(asked) == ["knowledge", "knows", "estimated_cutoffs", *linking]
     assert bring_results(summary, PROMPT_SCORES) is summary
     assert (stale(asked), summary.notes, summary.failures, summary.has_run) == (linking, ["scored"], [], False)
     answer(asked, "late", OTHERS)
@@ -238,6 +263,21 @@ def test_results_follow_what_was_scored_and_what_cannot_be_computed_is_a_note(as
     (note,) = summary.notes[1:]
     assert f"prompt_scores of {lost} is not built, was lost to damage" in note
     assert summary.failures == []
+
+
+@pytest.mark.slow
+def test_results_follow_a_release_whose_questions_models_were_asked_before(asked):
+    typed = ("release", "dynamic-templama", "2019-01-01..2020-01-01", "--name")
+    run_tempkb(asked.home.path, *typed, "second")
+    assert not stale(open_store())
+    # Ada, Ben, Cem and the coach of Reed Town.
+    rows = [row for row in asked.read(ESTIMATED_CUTOFFS.name).to_pylist() if row["release"] == "second"]
+    assert {row["model"]: row["n_changes"] for row in rows} == {"early": 4, "late": 4}
+    # In a home without results nothing is computed.
+    for table in TABLES:
+        asked.lake.remove(table.name, ALL)
+    run_tempkb(asked.home.path, *typed, "third")
+    assert not any(asked.lake.partitions(table.name) for table in TABLES)
 
 
 def test_what_is_printed_can_be_typed_in_its_order(asked, capsys):

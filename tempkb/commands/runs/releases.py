@@ -21,11 +21,13 @@ from tempkb.benchmarks.register import (
 )
 from tempkb.benchmarks.tasks import tasks_of
 from tempkb.commands.runs.jobs import Summary, past_damage, run
+from tempkb.commands.runs.results import bring_results
 from tempkb.core.errors import DesignError
 from tempkb.core.locks import Patience
 from tempkb.core.settings import Home
 from tempkb.engine.tasks import Task
 from tempkb.platform.api import open_store
+from tempkb.results.tables import KNOWS
 
 
 def make(benchmark: Benchmark, name: str, asked: Mapping[str, Any]) -> tuple[AnyRelease, Summary]:
@@ -122,10 +124,12 @@ def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
         # In each round, since a round that fails leaves no entry of a new release.
         begin(store, release)
         try:
-            return _run(chosen, name, {})
+            summary = _run(chosen, name, {})
         finally:
             # Undoes what is not whole, where no step could do so.
             as_listed(store, name)
+        # Its prompts may be among those that models were asked for another release.
+        return bring_results(summary) if store.lake.partitions(KNOWS.name) else summary
 
     with alone(store.home, name, Patience(LOOK)):
         before = entry_if_any(store.home, name)

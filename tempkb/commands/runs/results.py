@@ -1,6 +1,8 @@
 """Computes results, of the scores of all models."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from tempkb.commands.runs.jobs import Summary, past_damage, run_of
 from tempkb.engine.steps import Step
@@ -19,13 +21,28 @@ def compare() -> Summary:
     return summary
 
 
+_is_later = ContextVar("_is_later", default=False)
+
+
+@contextmanager
+def results_later() -> Iterator[None]:
+    """Let no results follow within the block, behind which all are computed."""
+    token = _is_later.set(True)
+    try:
+        yield
+    finally:
+        _is_later.reset(token)
+
+
 def bring_results(summary: Summary, *tables: Table) -> Summary:
-    """Compute those tables of results that follow from tables, and are not of what these have now.
+    """Compute those tables of results that follow from tables, by default all, and are not of what these have now.
 
     Returns:
         the summary of what was done to the tables; why a result could not be computed is a note, since that is done.
     """
-    computed = _compute([step for step in STEPS if any(source.table in tables for source in step.sources)])
+    if _is_later.get():
+        return summary
+    computed = _compute([step for step in STEPS if not tables or any(one.table in tables for one in step.sources)])
     summary.notes += [*computed.notes, *computed.failures]
     return summary
 

@@ -23,9 +23,9 @@ from tempkb.demo.pages import FIRST_CUT, SECOND_CUT
 from tempkb.demo.words import words_of
 from tempkb.demo.world import QUARTERS
 from tempkb.platform.api import open_store
-from tempkb.results.answering import answering_of
-from tempkb.results.reading import read_answers
+from tempkb.results.reading import read_cutoffs
 from tempkb.results.requests import KnowledgeRequest
+from tempkb.results.tabling import cutoff_in_words, stated_in_words
 from tempkb.store.listings import estimate
 from tempkb.store.store import Store
 
@@ -117,7 +117,7 @@ def _findings(store: Store, kind: str) -> Iterator[str]:
             yield one["otherwise"]
     if kind == "all":
         models = tuple(f"demo-causal-{cut.date()}" for cut in (FIRST_CUT, SECOND_CUT))
-        every = read_answers(store, KnowledgeRequest(models=models, releases=(QUARTERS,)))
-        said = [f"{one.model} at {answering_of(one).until_in_words} (stated: {one.certainly})" for one in every]
+        every = read_cutoffs(store, KnowledgeRequest(models=models, releases=(QUARTERS,)))
+        said = [f"{one['model']} at {cutoff_in_words(one)} (stated: {stated_in_words(one)})" for one in every]
         cutoffs = f"By the answers alone, the training cutoff is estimated: of {', of '.join(said)}."
         yield cutoffs if said else "No training cutoff is estimated: no model has scores of changes of facts."

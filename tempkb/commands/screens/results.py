@@ -1,7 +1,9 @@
 """The screens of `tempkb knows` and `tempkb results`: what models know of a window, and how sure that is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,43 +13,42 @@ from tempkb.commands.screens.failure import tell
 from tempkb.commands.screens.linking import print_effects
 from tempkb.commands.screens.remarks import remarks
 from tempkb.core.errors import SettingsError
-from tempkb.core.statistics import Estimate
 from tempkb.core.wording import counted, percent
-from tempkb.engine.progress import Meter, on_terminal
-from tempkb.models.known import known_models, until_in_words
+from tempkb.models.known import known_models
 from tempkb.platform.api import open_store
-from tempkb.results.answering import Answering, Question, answering_of
+from tempkb.results.answering import Question
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.plots import levels_figure
 from tempkb.results.popularity import read_thirds
-from tempkb.results.reading import Asking, passed_over, read_answers, read_asked, releases_asked
+from tempkb.results.reading import Asking, passed_over, read_asked, read_cutoffs, releases_asked
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.tables import ALL, LINKING_EFFECTS, NOT_COMPARED, TABLES
+from tempkb.results.steps import are_due
+from tempkb.results.tables import ALL, ESTIMATED_CUTOFFS, LINKING_EFFECTS, NOT_COMPARED, TABLES
 from tempkb.results.tabling import (
+    cutoff_in_words,
     known_csv,
     known_latex,
     level_in_words,
     listings_of,
     newest_in_words,
     newest_judged,
+    stated_in_words,
 )
-from tempkb.store.listings import Listing, estimate, in_order
+from tempkb.store.listings import Listing, estimate, in_order, named
 from tempkb.store.store import Store
 
 
-def _within(share: Estimate | None) -> str:
-    if share is None or share.low is None or share.high is None:
-        return ""
-    return f"[{percent(share.low)}, {percent(share.high)}]"
+def _range(low: str, high: str, form: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda row: "" if row[low] is None else form.format(percent(row[low]), percent(row[high]))
 
 
 _RATES = Listing(
-    in_order("release", "model")
+    named("release", "model")
     | {
-        "changes": lambda row: len(row[2].answers.starts),
-        "preference rate": lambda row: estimate(vars(row[2].level)) if row[2].level else "",
-        "two-way clustered": lambda row: _within(row[2].two_ways),
-        "leave one relation out": lambda row: " to ".join(map(percent, row[2].without_one or ())),
+        "changes": "n_changes",
+        "preference rate": estimate,
+        "two-way clustered": _range("two_way_low", "two_way_high", "[{}, {}]"),
+        "leave one relation out": _range("without_one_low", "without_one_high", "{} to {}"),
     },
     "preference rate over all windows",
     "preference rate: share of changes in which the new object is preferred, %, with its interval by subject; two-way "
@@ -55,11 +56,7 @@ _RATES = Listing(
     "highest rate if one relation is left out",
 )
 _CUTOFFS = Listing(
-    in_order("release", "model")
-    | {
-        "stated cutoff": lambda row: until_in_words(row[2].answers.certainly, row[2].answers.possibly),
-        "estimated cutoff [95 %]": lambda row: row[2].until_in_words,
-    },
+    {**named("release", "model"), "stated cutoff": stated_in_words, "estimated cutoff [95 %]": cutoff_in_words},
     "training cutoffs, from all windows",
     "estimated cutoff: where the preference rate, minus that of controls, falls halfway, and the first days of windows "
     "that a test at 5 % does not reject; how well models are calibrated: tempkb paper templama calibration",
@@ -84,9 +81,10 @@ def print_knowledge(
     for line in passed_over(store):
         tell(line)
     asked, known, unanswered = read_knowledge(store, request)
-    every = _estimated(store, request)
+    every, due = read_cutoffs(store, request), are_due(store, (ESTIMATED_CUTOFFS.name,))
     newest = newest_judged(asked)
-    _print_newest(newest, every)
+    _print_newest(newest, every, "not computed" if due else "inconclusive (no changes scored)")
+    say(due)
     for listing, rows in listings_of(known):
         own = [row["known"] for row in rows]
         if is_full:
@@ -134,31 +132,14 @@ def _nothing_known(questions: Sequence[Question], unanswered: Sequence[str]) -> 
     return SettingsError(f"knows: {'; '.join(unanswered)}; name another period: --window A..B")
 
 
-def _estimated(store: Store, request: KnowledgeRequest) -> list[Answering]:
-    """What each model's answers over all windows of a release say of it."""
-    every = list(read_answers(store, request))
-    found, n_done = [], 0
-    with (
-        on_terminal(),
-        Meter("looking at all windows", sum(len(one.starts) for one in every), tell, "changes") as meter,
-    ):
-        for answers in every:
-            found.append(answering_of(answers))
-            n_done += len(answers.starts)
-            meter.at(n_done)
-    return found
-
-
-def _print_newest(newest: Sequence[Known], every: Sequence[Answering]) -> None:
+def _print_newest(newest: Sequence[Known], every: Sequence[Mapping[str, Any]], otherwise: str) -> None:
     """Print a line for each model: its training cutoffs, and what it knows of the newest window that can be judged."""
     # By the release with the most changes.
-    estimated = {
-        one.answers.model: one.until_in_words for one in sorted(every, key=lambda one: len(one.answers.starts))
-    }
+    estimated = {one["model"]: cutoff_in_words(one) for one in sorted(every, key=itemgetter("n_changes"))}
     longest = max(len(one.scores.model["model"]) for one in newest)
     for one in newest:
         model = one.scores.model["model"]
-        say(f"{model:{longest}}  {newest_in_words(one, estimated.get(model, 'inconclusive (no changes scored)'))}")
+        say(f"{model:{longest}}  {newest_in_words(one, estimated.get(model, otherwise))}")
     say(
         "Training cutoffs are stated by a model's makers, and estimated from its own answers (95 % interval). Its "
         "knowledge of the newest window that can be judged is lower or higher than that of an earlier baseline window, "
@@ -175,14 +156,14 @@ def _print_about(store: Store, request: KnowledgeRequest, known: Sequence[Known]
         print_names(store, known)
 
 
-def _print_all_windows(every: Sequence[Answering]) -> None:
+def _print_all_windows(every: Sequence[dict[str, Any]]) -> None:
     """Print what each model's answers over all windows of its release say of it."""
     if not every:
         return
-    names = [(one.answers.release, one.answers.model) for one in every]
+    names = [(one["release"], one["model"]) for one in every]
     rows = [
-        (release, f"{model} {one.answers.scorer}" if names.count((release, model)) > 1 else model, one)
-        for one, (release, model) in zip(every, names, strict=True)
+        {**one, "model": f"{name[1]} {one['scorer']}"} if names.count(name) > 1 else one
+        for one, name in zip(every, names, strict=True)
     ]
     show(_RATES, rows)
     show(_CUTOFFS, rows)

@@ -114,7 +114,7 @@ from tempkb.core.settings import load_home
 folder = sys.argv[1]
 with dagster_at(load_home()) as instance:
     instance.add_dynamic_partitions("models", ["fresh"])
-    config = {"ops": {"models": {"config": {"checkpoint": folder}}, "prompt_scores": {"config": {"limit": "25"}}}}
+    config = {"ops": {"models": {"config": {"checkpoint": folder}}, "prompt_scores": {"config": {"limit": 25}}}}
     done = defs.resolve_job_def(MODELS_JOB).execute_in_process(
         instance=instance, partition_key="fresh", run_config=config, raise_on_error=False)
     made = {one.asset_key.path[-1]: sorted(one.step_materialization_data.materialization.metadata)
