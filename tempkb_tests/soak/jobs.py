@@ -70,7 +70,7 @@ def jobs(slot: Path, server: str) -> list[Job]:
         Job("release templama", "built", facts, "rename lake/templama_prompts/"),
         Job("release dynamic-templama", "built", dynamic, "rename lake/dynamic_templama_changes/", "asked"),
         Job("score", "known", ("score", "tiny"), "rename lake/prompt_scores/", "scored"),
-        Job("results", "scored", ("results",), "rename lake/knowledge/"),
+        Job("results", "scored", ("results",), "rename lake/linking_sums/"),
         Job("release ecbd", "built", ecbd, "rename lake/ecbd_prompts/"),
         Job(
             "release extend",

@@ -136,7 +136,7 @@ def test_a_model_of_the_home_is_brought_up_to_date_by_its_name(store, saved, tau
     base = store.home.path / "models" / "until-2020"
     share = {"settings": f"{LITTLE},newest_share=0.5"}
     request = asked(saved, base="until-2020", **share)
-    assert plan(store, request)[0].endswith("would know until 2021-01-01")
+    assert plan(store, request)[0].endswith("its training cutoff would be 2021-01-01")
     trained(store, request)
     lesson, row = taught[-1], known_model(store.lake, "tiny")
     assert (lesson.base, [one.label for one in lesson.periods]) == (str(base), ["2018", "2019", "2020"])
