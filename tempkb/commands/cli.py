@@ -480,7 +480,7 @@ def _run_demo(*, is_time: bool) -> None:
         beside = []
         for steps in others:
             words = (steps, learning, shown, done + len(own), True)
-            beside.append(get_context("spawn").Process(target=run_steps, args=words))
+            beside.append(get_context("spawn").Process(target=_run_and_leave, args=words))
             beside[-1].start()
         run_steps(own, learning, shown, done, bool(others))
         for process in beside:
@@ -489,6 +489,12 @@ def _run_demo(*, is_time: bool) -> None:
                 raise ModelError("demo --time: a command in a second process has failed; its message is above")
         done += sum(map(len, (own, *others)))
     print_end(shown, "time" if is_time else "all")
+
+
+def _run_and_leave(*words: Any) -> NoReturn:
+    """Run commands, and end this process as that of a command ends, without libraries' complaints."""
+    run_steps(*words)
+    leave(0)
 
 
 def run_steps(
