@@ -43,7 +43,7 @@ ORDER = (
 )
 # Results are made from tables of all rooms.
 EXCEPTED = {("results.steps", "tempkb.platform.rooms")}
-MAY_IMPORT_DAGSTER = {"assets", "automation", "definitions", "instance", "reporter"}
+MAY_IMPORT_DAGSTER = {"assets", "automation", "definitions", "instance", "reporter", "timeline"}
 
 # What benchmarks share; each of the others is a benchmark of its own.
 SHARED_BY_BENCHMARKS = {

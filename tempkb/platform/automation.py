@@ -13,12 +13,15 @@ from functools import partial
 from typing import Any
 
 import dagster as dg
+from dagster._core.remote_origin import RemoteRepositoryOrigin
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.register import releases_of
 from tempkb.core.errors import SourceError, TempkbError
 from tempkb.core.failures import call_hook, innermost
 from tempkb.core.files import replace_whole
+from tempkb.core.journal import Entry
 from tempkb.core.locks import is_at_work
 from tempkb.core.settings import Settings
 from tempkb.core.windows import Granularity, Window, stretches, windows_until
@@ -35,6 +38,7 @@ from tempkb.platform.instance import end_dead_runs
 from tempkb.platform.planning.built import FOLLOWING, stale_windows
 from tempkb.platform.planning.due import Due, is_ready, look_out, retirable, unregistered
 from tempkb.platform.reporter import report
+from tempkb.platform.timeline import tell_runs
 from tempkb.store.promises import Promise, Verdict
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
@@ -80,6 +84,8 @@ _ASKED = ".dagster/tempkb_asked"
 # Runs a day that fail for the same reason, and seconds between them; what has died Dagster tries again by itself, at
 # once and as often (`max_retries` in `dagster.yaml`).
 _TRIES, _PAUSE = 5, 60
+# Seconds after which what is left is told in the next tick; Dagster gives up on a tick after 60.
+_TICK = 15.0
 # Dagster's words, in an event before that of the failure, and in the latter if nothing else is said of it.
 _KILLED = "terminated by signal"
 _FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
@@ -432,12 +438,35 @@ def _of_age(verdict: Verdict) -> dg.AssetCheckEvaluation:
 
 def tell_what_stands(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult:
     """Tell Dagster what stands in the lake and was not told yet, and which runs are dead."""
+    until = time.monotonic() + _TICK
     end_dead_runs(context.instance, store.home)
-    n_told = report(context.instance, store)
+    n_runs = tell_runs(context.instance, store.home, _origin(context), partial(_job_of, store), until)
+    n_told = report(context.instance, store, until)
     verdict = age_of_windows(store, now().date()) if n_told else None
     # Dagster shows only verdicts that are younger than what it was told of the table.
     events = [_of_age(verdict)] if verdict is not None else []
-    return dg.SensorResult(asset_events=events, skip_reason=f"Told {counted(n_told, 'event')}.")
+    return dg.SensorResult(asset_events=events, skip_reason=f"Told {counted(n_told + n_runs, 'event')}.")
+
+
+def _origin(context: dg.SensorEvaluationContext) -> RemoteRepositoryOrigin | None:
+    origin, name = context.code_location_origin, context.repository_name
+    return RemoteRepositoryOrigin(origin, name) if origin and name else None
+
+
+def _job_of(store: Store, entry: Entry) -> str:
+    """Return the job that does what a command did."""
+    table = store.tables.get(entry.table)
+    if table is None:  # of another version of tempkb
+        return entry.table
+    if table.family is not Family.RELEASE:
+        return GENERATIONS_JOB if table.name == GENERATIONS.name else _JOBS[table.family][0]
+    measured = [one.job for benchmark in BENCHMARKS for one in benchmark.measurements if one.table == table]
+    able = [one for one in BENCHMARKS if table in one.tables]
+    return (
+        measured[0]
+        if measured
+        else max(able, key=lambda one: {*entry.keys} <= {*releases_of(store.home, one.name)}).job
+    )
 
 
 def after_windows_end(context: dg.ScheduleEvaluationContext, store: Store) -> list[dg.RunRequest] | dg.SkipReason:

@@ -6,6 +6,8 @@ release; it has rows, a sample, the versions of data and code, and whether the p
 
 import hashlib
 import json
+import math
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +30,6 @@ from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version
 from tempkb.wiki.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 
-MOST_EVENTS = 1000
-"""Events of a tick; what is left is told in the next one."""
 _LEDGER = "told.json"
 _NONE = ""
 # An event before any other: what was made from something as it was then is stale to Dagster.
@@ -51,20 +51,20 @@ class _Asset:
         return self.key.to_user_string()
 
 
-def report(instance: dg.DagsterInstance, store: Store, most: int = MOST_EVENTS) -> int:
+def report(instance: dg.DagsterInstance, store: Store, until: float = math.inf) -> int:
     """Tell Dagster what it was not told yet; return the number of events.
 
     Args:
-        most: events.
+        until: when to stop, by the clock `time.monotonic`; the next call goes on.
     """
-    return _Report(instance, store, most).tell()
+    return _Report(instance, store, until).tell()
 
 
 class _Report:
     """One look at the lake, and what Dagster is told of it."""
 
-    def __init__(self, instance: dg.DagsterInstance, store: Store, most: int) -> None:
-        self.instance, self.store, self.most = instance, store, most
+    def __init__(self, instance: dg.DagsterInstance, store: Store, until: float) -> None:
+        self.instance, self.store, self.until = instance, store, until
         self.look, self.path = Look(store, steps()), store.home.dagster / _LEDGER
         self.told: dict[str, Any] = json.loads(self.path.read_text()) if self.path.is_file() else {}
         # By asset, the partitions of which this tick has told something.
@@ -80,13 +80,17 @@ class _Report:
         self._tell_sets()
         try:
             for asset in _assets(self.store.home):
-                if self.n < self.most:
+                if self._has_time:
                     self._tell_asset(asset)
-            if self.n < self.most:
+            if self._has_time:
                 self.told["seen"] = seen
         finally:
             replace_whole(self.path, json.dumps(self.told).encode())
         return self.n
+
+    @property
+    def _has_time(self) -> bool:
+        return not self.n or time.monotonic() < self.until
 
     def _seen(self) -> str:
         """A digest of all on which depends what is told; most often it is that of the tick before."""
@@ -121,7 +125,7 @@ class _Report:
             # A run of its own has told something, with versions of its own.
             ledger["parts"] = {}
         for part, versions in found.items():
-            if self.n < self.most:
+            if self._has_time:
                 self._tell_part(asset, part, versions, ledger["parts"])
         self._tell_checks(asset, found, ledger["checks"])
         ledger["newest"] = self._newest(asset.key)

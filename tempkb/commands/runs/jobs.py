@@ -8,6 +8,7 @@ from typing import Any
 
 from tempkb.core.errors import SettingsError, StoredDamageError, TempkbError
 from tempkb.core.failures import call_hook, in_words
+from tempkb.core.journal import journaled
 from tempkb.core.locks import LockTimeoutError
 from tempkb.core.settings import at_home
 from tempkb.core.wording import shortened
@@ -20,7 +21,9 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Fault
 
-_MOST_TYPED = 200  # letters of a command that the hook is told; a pattern of the shell may have named many files
+_MOST_TYPED = (
+    200  # letters of a command that the hook and Dagster are told; a pattern of the shell may have named many files
+)
 
 
 @dataclass
@@ -79,32 +82,47 @@ def run(
     Returns:
         the keys of which all was made.
     """
-    store, every, made = open_store(), steps(), list[tuple[Task, Order, Done]]()
-    summary.has_run = True
-    with progress.on_terminal():
-        for task in chosen:
-            wanted = frozenset(table.name for table in task.makes if not tables or table.name in tables)
-            if not wanted:
-                continue
-            order = Order(store, keys, lambda _line: None, words, wanted)
-            try:
-                done = task.run(order, every)
-            except Exception as error:
-                said = str(error) if isinstance(error, TempkbError) else in_words(error)
-                if said is None:
-                    raise
-                summary.failures.append(said)
-                summary.is_held |= isinstance(error, LockTimeoutError)
-                keys = ()
+    store, summary.has_run = open_store(), True
+    asked = [(task, wanted) for task in chosen if (wanted := _wanted(task, tables))]
+    if not asked:
+        return keys
+    first = next(table.name for table in asked[0][0].makes if table.name in asked[0][1])
+    with journaled(store.home, _typed(), first, keys, summary.failures), progress.on_terminal():
+        return _run(store, asked, keys, summary, words)
+
+
+def _wanted(task: Task, tables: Collection[str]) -> frozenset[str]:
+    return frozenset(table.name for table in task.makes if not tables or table.name in tables)
+
+
+def _run(
+    store: Store,
+    asked: Sequence[tuple[Task, frozenset[str]]],
+    keys: Sequence[str],
+    summary: Summary,
+    words: Mapping[str, Any],
+) -> Sequence[str]:
+    every, made = steps(), list[tuple[Task, Order, Done]]()
+    for task, wanted in asked:
+        order = Order(store, keys, lambda _line: None, words, wanted)
+        try:
+            done = task.run(order, every)
+        except Exception as error:
+            said = str(error) if isinstance(error, TempkbError) else in_words(error)
+            if said is None:
+                raise
+            summary.failures.append(said)
+            summary.is_held |= isinstance(error, LockTimeoutError)
+            keys = ()
+            break
+        made.append((task, order, done))
+        summary.notes += [note for note in done.notes if note not in summary.notes]
+        if done.bad:
+            summary.failures += bad_in_words(task, done.bad)
+            keys = [key for key in keys if key not in done.bad]
+            if not keys:
                 break
-            made.append((task, order, done))
-            summary.notes += [note for note in done.notes if note not in summary.notes]
-            if done.bad:
-                summary.failures += bad_in_words(task, done.bad)
-                keys = [key for key in keys if key not in done.bad]
-                if not keys:
-                    break
-        summary.failures += [said for one in made for said in _broken(*one)]
+    summary.failures += [said for one in made for said in _broken(*one)]
     return keys
 
 
@@ -142,13 +160,16 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
     summary.notes[:0] = [*said, *filter(None, (publication.set_aside, *publication.damaged))]
     hook = store.home.settings.failure_hook
     if hook and summary.failures:
-        typed = shortened(visible(shlex.join(["tempkb", *sys.argv[1:]])), _MOST_TYPED)
-        told = {"command": typed, "home": str(store.home.path), "message": "\n".join(summary.failures)}
+        told = {"command": _typed(), "home": str(store.home.path), "message": "\n".join(summary.failures)}
         try:
             call_hook(hook, told)
         except SettingsError as error:
             summary.failures.append(str(error))
     return summary
+
+
+def _typed() -> str:
+    return shortened(visible(shlex.join(["tempkb", *sys.argv[1:]])), _MOST_TYPED)
 
 
 def _tell(said: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from tempkb.commands.runs import jobs
 from tempkb.commands.runs.jobs import Summary, run, run_each
 from tempkb.core.errors import ModelError
+from tempkb.core.journal import read_journal
 from tempkb.core.locks import LockTimeoutError
 from tempkb.core.settings import load_home
 from tempkb.engine.steps import Standing
@@ -104,3 +105,16 @@ def test_the_hook_is_told_of_a_command_that_fails(done, monkeypatch, tmp_path):
     told = (tmp_path / "told.json").read_text()
     assert '"command": "tempkb model add \'my model\'"' in told
     assert '"message": "it is bad\\nand this"' in told
+
+
+def test_what_is_done_is_in_the_journal_key_by_key(done):
+    run_each([FIRST, SECOND], {"bad": {"first": ModelError("it is bad")}, "good": {"n": 4}})
+    run([], ["good"], Summary())
+    with pytest.raises(KeyboardInterrupt):
+        run_each([SECOND], {"late": {"second": KeyboardInterrupt()}})
+    entries = [entry for entry, _ in read_journal(load_home(), 0)]
+    assert [(one.table, one.keys, one.failures) for one in entries] == [
+        ("first", ["bad"], ["it is bad"]),
+        ("first", ["good"], []),
+        ("second", ["late"], ["interrupted"]),
+    ]
