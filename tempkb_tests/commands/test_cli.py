@@ -77,7 +77,7 @@ def test_a_build_of_what_is_built_does_nothing_and_says_so(home):
     [
         (["sql", "SELECT nothing FROM nowhere"], "the query was refused: Catalog Error"),
         (["sql", "DELETE FROM stable_snapshots"], "the query was refused"),
-        (["show", "No such page"], "no page had the title 'No such page' at that cut"),
+        (["show", "harbor clock"], "no page had the title 'harbor clock' at that cut; near it: Harbour Clock, "),
         (["show", "Harbour Clock", "--cut", "today"], "day 'today': expected YYYY-MM-DD"),
         (
             ["build", "--select", "tempel_plans"],

@@ -82,9 +82,9 @@ def _window(store: Store, day: str | None) -> Window:
 def _winners(store: Store, key: str, title: str) -> list[dict[str, Any]]:
     found = _select(store, STABLE_SNAPSHOTS.name, [key], "title = $title", {"title": title})
     if not found:
-        like = _select(store, STABLE_SNAPSHOTS.name, [key], "title ILIKE $title || '%'", {"title": title})
-        close = ", ".join(row["title"] for row in like[:5]) or "none"
-        raise SettingsError(f"no page had the title {title!r} at that cut; titles that begin like this: {close}")
+        order = "true ORDER BY jaro_winkler_similarity(lower(title), lower($title)) DESC, title LIMIT 5"
+        near = ", ".join(row["title"] for row in _select(store, STABLE_SNAPSHOTS.name, [key], order, {"title": title}))
+        raise SettingsError(f"no page had the title {title!r} at that cut; near it: {near or 'nothing'}")
     return found
 
 
