@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from tempkb.core.locks import locked
 from tempkb.core.settings import load_home
 from tempkb.demo.world import make_world
 from tempkb_tests.forked import run_alone, run_command
+
+# As in an environment that is active: commands in messages are then called by name.
+os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 # How long an example takes says nothing where several programs share the processors.
 hypothesis.settings.register_profile("tests", deadline=None)

@@ -19,12 +19,11 @@ import tempkb.platform.definitions  # noqa: F401 - before a home of these tests 
 from tempkb.benchmarks.register import mark_built
 from tempkb.commands.cli import main
 from tempkb.commands.runs.building import build
-from tempkb.commands.screens.console import program
 from tempkb.core import files
 from tempkb.core.errors import StoredDamageError
 from tempkb.core.files import read_summed, write_summed
 from tempkb.core.record import IDENTITY, write_record
-from tempkb.core.settings import in_shell
+from tempkb.core.settings import in_shell, program
 from tempkb.platform.api import open_store
 from tempkb.platform.planning.built import is_built
 from tempkb.platform.planning.declaration import Request

@@ -9,6 +9,8 @@ values are refused. The first pass over Wikidata adds which items, names and cla
 import os
 import re
 import shlex
+import shutil
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -340,7 +342,7 @@ def home_path() -> Path:
         ) from None
 
 
-def at_home(message: str, program: str = "tempkb", home: Path | None = None) -> str:
+def at_home(message: str, home: Path | None = None) -> str:
     """Return a message in which every command works for a home when pasted into a shell in the working directory.
 
     `TEMPKB_HOME=...` is put in front of each command, unless `tempkb` alone uses the same home, or the command names
@@ -349,15 +351,19 @@ def at_home(message: str, program: str = "tempkb", home: Path | None = None) -> 
     Args:
         message: commands in it follow a colon, a semicolon or `&&`, and may begin with other
             variables.
-        program: how tempkb is called.
         home: its folder; by default the one that `TEMPKB_HOME` names.
     """
     front = home_in_front(home)
 
     def whole(one: re.Match[str]) -> str:
-        return ("" if "TEMPKB_HOME=" in one[0] else front) + one[0].removesuffix("tempkb ") + f"{program} "
+        return ("" if "TEMPKB_HOME=" in one[0] else front) + one[0].removesuffix("tempkb ") + f"{program()} "
 
     return _TYPED.sub(whole, message)
+
+
+def program() -> str:
+    """How to call tempkb: by its name, or by its path if no environment is active."""
+    return "tempkb" if shutil.which("tempkb") else in_shell(Path(sys.executable).with_name("tempkb"))
 
 
 def home_in_front(home: Path | None = None) -> str:

@@ -149,8 +149,9 @@ class Asking:
 
     @property
     def backwards(self) -> Iterator[Question]:
-        """What is asked about the window that is asked for, or else about all windows, the newest first."""
-        return map(self.question, [self.request.window] if self.request.window else reversed(self.windows))
+        """What is asked about the window that is asked for, or else about all that can be, the newest first."""
+        windows = [one for one in reversed(self.windows) if self.request.is_comparable(one)]
+        return map(self.question, [self.request.window] if self.request.window else windows)
 
     @cached_property
     def last(self) -> Period:

@@ -70,6 +70,10 @@ class KnowledgeRequest(Request):
         """How many years before the window the period begins with which it is compared, unless that is named."""
         return self.baseline if isinstance(self.baseline, int) else YEARS_BEFORE
 
+    def is_comparable(self, window: Period) -> bool:
+        """Does a window begin after the baseline window has ended, if that is named?"""
+        return isinstance(self.baseline, int) or self.baseline[1] <= window[0]
+
     def before(self, window: Period) -> Period:
         """Return the baseline window with which a window is compared.
 

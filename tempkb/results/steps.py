@@ -46,14 +46,15 @@ def asked_of(store: Store, names: Collection[str]) -> list[str]:
 
 
 def are_due(store: Store, names: Collection[str]) -> str:
-    """Return which tables of results, of those `asked_of`, are not of the present scores, and what to type; or ""."""
+    """Return which tables of results, of those `asked_of`, are out of date, and what to type; or ""."""
     seen = look(store)
     due = [name for name in asked_of(store, names) if not seen.is_current(name, ALL)]
     if not due:
         return ""
     are, them = ("is", "it") if len(due) == 1 else ("are", "them")
     named = " and ".join(filter(None, (", ".join(due[:-1]), due[-1])))
-    return f"{named} {are} not of the present scores; compute {them} again: tempkb results"
+    why = "since scores, answers, models or releases have changed"
+    return f"{named} {are} out of date, {why}; compute {them} again: tempkb results"
 
 
 def _every(*names: str) -> tuple[Source, ...]:

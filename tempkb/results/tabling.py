@@ -54,7 +54,11 @@ def estimated_cutoffs(work: Work) -> Iterator[pa.Table]:
 def cutoff_in_words(row: Mapping[str, Any]) -> str:
     """Return the estimated training cutoff of a row of `estimated_cutoffs`, with its 95 % interval."""
     if row["answer"] == "interval":
-        return f"{row['cutoff']} [{row['cutoff_low']}, {row['cutoff_high']}]"
+        low, high, certainly, possibly = (
+            row[name] for name in ("cutoff_low", "cutoff_high", "knows_certainly_until", "knows_possibly_until")
+        )
+        is_odd = certainly is not None and not (low <= (possibly or certainly) and certainly <= high)
+        return f"{row['cutoff']} [{low}, {high}]{', which excludes the stated one' * is_odd}"
     return " ".join(str(one) for one in (row["answer"], row["cutoff_low"], row["cutoff_high"]) if one is not None)
 
 
@@ -133,10 +137,12 @@ def newest_in_words(known: Known, estimated: str) -> str:
     cutoffs = f"stated cutoff {stated_in_words(row) or 'unknown'}, estimated {estimated}"
     if known.verdict == NOT_COMPARED:
         return f"{cutoffs}; no window can be judged: {known.note}"
-    first, end = known.question.window
+    (first, end), earlier = known.question.window, known.question.earlier
+    provisional = ", provisional" if known.question.is_provisional else ""
+    unranked = f"; not ranked: {row['rank_note']}" if row["rank_note"] else ""
     return (
-        f"{cutoffs}; knowledge of {first}..{end} ({row['release']}): {known.verdict}, {known.figure} {value}, in the "
-        f"baseline window {baseline}"
+        f"{cutoffs}; knowledge of {first}..{end} ({row['release']}{provisional}): {known.verdict}, {known.figure} "
+        f"{value}, in the baseline window {earlier[0]}..{earlier[1]} {baseline}{unranked}"
     )
 
 

@@ -75,7 +75,10 @@ def test_a_sharp_fall_is_an_interval_of_one_window_and_no_fall_has_no_date():
     july = date(2021, 7, 1)
     dates = {"cutoff": july, "cutoff_low": july, "cutoff_high": july}
     assert fallen | {"answer": "interval", **dates} == fallen
-    assert cutoff_in_words(fallen) == "2021-07-01 [2021-07-01, 2021-07-01]"
+    assert cutoff_in_words(fallen | {"knows_certainly_until": None}) == "2021-07-01 [2021-07-01, 2021-07-01]"
+    for stated, possibly, is_odd in ((july, None, False), (APRIL, july, False), (APRIL, None, True)):
+        row = fallen | {"knows_certainly_until": stated, "knows_possibly_until": possibly}
+        assert cutoff_in_words(row).endswith("], which excludes the stated one") == is_odd
     level = cutoff_row(answers([1] * len(months), starts=months))
     assert level | {"answer": "inconclusive"} | dict.fromkeys(dates) == level
     assert cutoff_in_words(level) == "inconclusive"

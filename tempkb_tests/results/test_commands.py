@@ -108,8 +108,8 @@ def test_a_line_for_each_model_says_what_it_knows_of_the_newest_window_that_can_
     assert set(lines) == set(DAYS)
     assert "┏" not in said
     form = (
-        r"stated cutoff (\S+), estimated .*; knowledge of (\S+)\.\.\S+ \(demo-quarters\): (\w+), preference rate (\d+) % "
-        r"\[(\d+), (\d+)\], in the baseline window (\d+) % \["
+        r"stated cutoff (\S+), estimated .*; knowledge of (\S+)\.\.\S+ \(demo-quarters(?:, provisional)?\): (\w+), preference rate (\d+) % "
+        r"\[(\d+), (\d+)\], in the baseline window \S+\.\.\S+ (\d+) % \["
     )
     for name, day in DAYS.items():
         stated, first, verdict, rate, low, high, baseline = re.search(form, lines[name]).groups()
@@ -226,6 +226,20 @@ def test_a_level_on_both_sides_of_a_knowledge_date_is_called_that(home):
     before = [one for one in preferences(home, "early") if date(2021, 7, 1) <= one[0] < date(2022, 1, 1)]
     assert f"of items both before and after that day; items before it: early {len(before)} of " in said
     assert "both before and after" not in knows(home, *WINDOW).stdout
+
+
+@pytest.mark.slow
+def test_a_named_baseline_window_is_that_of_each_line_and_a_release_before_it_is_passed_over(home):
+    lines = [line for line in knows(home, "--baseline", *WINDOW[-1:]).stdout.splitlines() if "; knowledge of " in line]
+    assert lines
+    assert all("in the baseline window 2021-01-01..2022-01-01 " in line for line in lines)
+    # The last window of demo-quarters begins on 2023-07-01, that of demo-cloze on 2023-10-01.
+    said = knows(home, "--baseline", "2021-01-01..2023-09-01", "--full").stdout
+    assert "demo-quarters has no window after the baseline window." in said
+    assert "(demo-cloze); baseline window: 2021-01-01 to 2023-09-01" in said
+    done = knows(home, "--baseline", "2021-01-01..2024-01-01", check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--baseline: the window 2021-01-01..2024-01-01 does not end before the window 20" in done.stderr
 
 
 @pytest.mark.slow
@@ -374,7 +388,7 @@ def test_the_table_has_the_figures_of_the_command_for_every_window(home, tmp_pat
 def test_estimated_cutoffs_are_read_and_their_rates_are_those_of_a_plain_count(scored_home, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(scored_home, home)
-    due = "estimated_cutoffs is not of the present scores; compute it again: "
+    due = "estimated_cutoffs is out of date, since scores, answers, models or releases have changed; compute it again: "
     said = knows(home, "--full").stdout
     assert said.count(", estimated not computed; ") == len(DAYS)
     assert due in said
@@ -390,6 +404,8 @@ def test_estimated_cutoffs_are_read_and_their_rates_are_those_of_a_plain_count(s
             assert f"{row['cutoff']} [{row['cutoff_low']}, {row['cutoff_high']}]; knowledge" in said
         else:
             assert f"estimated {row['answer']}" in said
+    gone = run_tempkb(home, "release", "rm", "demo-quarters", "--yes").stdout
+    assert re.search(r"estimated_cutoffs.* are out of date, .*; compute them again: .*tempkb results\n", gone)
 
 
 @pytest.mark.slow

@@ -246,7 +246,7 @@ def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path,
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     store = open_store()
     make(store, LINKING_EFFECTS)
-    told = "linking_effects and linking_sums are not of the present scores; compute them again: "
+    told = "linking_effects and linking_sums are out of date, since scores, answers, models or releases have changed; compute them again: "
     said = run_tempkb(home, "linking").stdout
     assert "what linkers show of time" in said
     assert told not in said
@@ -263,7 +263,7 @@ def test_sums_that_do_not_follow_from_the_present_scores_are_said_to_be_due(link
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     store = open_store()
     asked = "SELECT value FROM linking_changes WHERE aggregate = 'in_minus_out' AND cut IS NULL AND k = 1"
-    due = "linking_sums is not of the present scores; compute it again: "
+    due = "linking_sums is out of date, since scores, answers, models or releases have changed; compute it again: "
     (held,) = store.lake.versions(LINKING_SUMS.name)
     store.publish()
     # The same scores give the same bytes.

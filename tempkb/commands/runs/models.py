@@ -30,8 +30,8 @@ _ALIKE = 0.85  # of words that one may have been meant for the other
 
 
 def add(wanted: Mapping[str, Words]) -> Summary:
-    """Add models."""
-    return past_damage(lambda: run_each([MODELS], wanted))
+    """Add models; results follow where one that was asked has another training cutoff now."""
+    return past_damage(lambda: bring_results(run_each([MODELS], wanted), MODELS))
 
 
 def train(name: str, words: Words) -> tuple[str, Summary]:

@@ -6,7 +6,6 @@ Files are written whole or not at all, and never over something else unasked.
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,7 @@ from rich.text import Text
 
 from tempkb.core.errors import SettingsError
 from tempkb.core.pictures import as_png
-from tempkb.core.settings import at_home, home_in_front, in_shell
+from tempkb.core.settings import at_home, home_in_front, program
 from tempkb.store.listings import BETTER, WORSE, Listing, Marked, Sheet, are_numbers, in_order
 from tempkb.store.quoting import visible
 
@@ -55,10 +54,10 @@ class Screen(Console):
         return self.measure(table, options=self.options.update(width=_BOUNDLESS)).maximum
 
 
-def say(line: str, program: str = "tempkb") -> None:
+def say(line: str) -> None:
     """Print a message, if there is one, without wrapping it, with its commands as they are typed for this home."""
     if line:
-        click.echo(visible(at_home(line, program), keep="\n"))
+        click.echo(visible(at_home(line), keep="\n"))
 
 
 def headed(head: str, rest: str, style: str = "bold") -> Text:
@@ -158,11 +157,6 @@ def print_next(*commands: str) -> None:
     name = home_in_front() + program()
     for at, command in enumerate(commands):
         click.echo(visible(f"{'next:' if at == 0 else '     '} {name} {command}", keep="\n"))
-
-
-def program() -> str:
-    """How to call tempkb: by its name, or by its path if no environment is active."""
-    return "tempkb" if shutil.which("tempkb") else in_shell(Path(sys.executable).with_name("tempkb"))
 
 
 def duration(seconds: int) -> str:

@@ -114,10 +114,13 @@ def read_knowledge(store: Store, request: KnowledgeRequest) -> tuple[list[Asking
         SettingsError: there is no such model or release, or nothing that is asked for has scores.
     """
     _refuse_unknown(store, request)
-    asked = [*read_asked(store, request)]
-    questions = [one.chosen for one in asked]
+    every = [*read_asked(store, request)]
+    asked = [one for one in every if request.window or request.is_comparable(one.last)]
+    questions = [one.chosen for one in asked or every]
     known = known_of(questions)
-    unanswered = [_why_unanswered(one) for one in questions if not one.models]
+    unanswered = [_why_unanswered(one) for one in questions if not one.models] + [
+        f"{one.release['release']} has no window after the baseline window" for one in every if one not in asked
+    ]
     if not known:
         raise _nothing_known(questions, unanswered)
     return asked, known, unanswered
@@ -142,8 +145,8 @@ def _print_newest(newest: Sequence[Known], every: Sequence[Mapping[str, Any]], o
         say(f"{model:{longest}}  {newest_in_words(one, estimated.get(model, otherwise))}")
     say(
         "Training cutoffs are stated by a model's makers, and estimated from its own answers (95 % interval). Its "
-        "knowledge of the newest window that can be judged is lower or higher than that of an earlier baseline window, "
-        "or inconclusive. tempkb docs glossary explains each word."
+        "knowledge of a window, by default the newest that can be judged, is lower or higher than that of an earlier "
+        "baseline window, or inconclusive. tempkb docs glossary explains each word."
     )
 
 

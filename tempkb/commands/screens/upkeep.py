@@ -130,6 +130,12 @@ def remove_what(*, force: bool, ask: bool, **named: str) -> None:
         freed = remove(store, removal)
     said = f" and {counted(freed, 'byte')} of dumps" if removal.dumps else ""
     say(f"Removed {counted(len(removal.partitions), 'partition')}{said}. Their files go with: tempkb gc")
+    if kind in ("release", "model", "linker"):
+        # Takes longer to import than what removes the rest.
+        from tempkb.results.steps import are_due
+        from tempkb.results.tables import TABLES
+
+        say(are_due(store, [table.name for table in TABLES if store.lake.partitions(table.name)]))
 
 
 def _find(store: Store, kind: str, name: str, *, force: bool) -> Removal:

@@ -18,7 +18,7 @@ from tempkb.benchmarks.register import (
     places_of_release,
     unfinished_releases,
 )
-from tempkb.commands.screens.console import program, say
+from tempkb.commands.screens.console import say
 from tempkb.commands.screens.failure import tell
 from tempkb.core.errors import SettingsError, TempkbError
 from tempkb.core.files import LinkError
@@ -89,7 +89,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         lines += _faults_of_database(store, {name: whole[name] for name in chosen}, passed)
     for line in lines:
         # As people paste them, whether or not an environment is active.
-        say(line, program())
+        say(line)
     seconds = time.monotonic() - began
     rate = tally.bytes / 1e6 / max(seconds, 1e-9)
     read = f"({counted(tally.files, 'file')}, {counted(tally.bytes, 'byte')}, {seconds:.1f} s, {rate:,.0f} MB/s)"

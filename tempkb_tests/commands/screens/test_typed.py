@@ -12,6 +12,7 @@ from tempkb.commands.cli import main
 from tempkb.commands.runs.jobs import Summary
 from tempkb.commands.screens import console
 from tempkb.commands.screens.status import print_summary
+from tempkb.core import settings
 from tempkb.core.settings import at_home
 from tempkb.core.wording import counted
 
@@ -57,13 +58,15 @@ def test_errors_and_closing_screens_name_the_home(here, monkeypatch, capsys):
     assert done.stderr == (
         "tempkb: stable_snapshots: nothing of it is built yet; build it: TEMPKB_HOME='my home' tempkb build\n"
     )
-    with mock.patch.object(console.shutil, "which", return_value="/bin/tempkb"):
+    with mock.patch.object(settings.shutil, "which", return_value="/bin/tempkb"):
         print_summary(Summary())
     assert "next: TEMPKB_HOME='my home' tempkb sql" in capsys.readouterr().out
     monkeypatch.delenv("TEMPKB_HOME")
-    with mock.patch.object(console.shutil, "which", return_value=None):
+    with mock.patch.object(settings.shutil, "which", return_value=None):
         console.print_next("build")
+        said = shlex.split(at_home("look: tempkb plan"))
     told = shlex.split(capsys.readouterr().out)
+    assert said == ["look:", told[1], "plan"]
     assert (told[0], told[2], Path(told[1]).name) == ("next:", "build", "tempkb")
     assert Path(told[1]).is_absolute()
 

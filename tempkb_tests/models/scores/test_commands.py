@@ -45,7 +45,7 @@ def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, 
     done = run_tempkb(home, "score", str(saved("gpt2")), "--limit", "300", "--benchmark", "dynamic-templama")
     assert "causal.span_end-1.f32" in done.stdout
     assert "preference rate, %" in done.stdout
-    assert "not of the present scores" not in done.stdout
+    assert "out of date" not in done.stdout
     assert query(home, "SELECT DISTINCT model FROM knows") == [{"model": "gpt2"}]
     (counted,) = query(home, "SELECT count(*) AS n FROM prompt_scores WHERE scorer LIKE 'causal.span_end%'")
     assert counted["n"] == 300
@@ -63,7 +63,7 @@ def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, 
     # What is said of a model when it is added may be said here, too.
     dated = run_tempkb(home, *asked, "--knows-until", "2020-01-01")
     assert query(home, "SELECT DISTINCT knows_certainly_until::VARCHAR AS day FROM knows") == [{"day": "2020-01-01"}]
-    assert "not of the present scores" not in dated.stdout
+    assert "out of date" not in dated.stdout
     removed = run_tempkb(home, "model", "rm", "gpt2", "--yes").stdout
     assert "prompt_scores" in removed
     assert Lake(home / "lake").partitions("prompt_scores") == []
