@@ -215,7 +215,7 @@ def tables(name: str | None) -> None:
 
 @main.command()
 def status() -> None:
-    """Show what is built, stale or pending, and the dumps."""
+    """Show what is built, out of date or pending, and the dumps."""
     from tempkb.commands.screens.status import print_status
 
     print_status()

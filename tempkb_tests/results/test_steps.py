@@ -296,10 +296,10 @@ def test_what_is_printed_can_be_typed_in_its_order(asked, capsys):
     ]
     assert found == sorted(found)
     print_status()
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("damaged:", "stale"))]
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("damaged:", "out of date"))]
     assert lines[0].startswith(f"damaged: prompt_scores {lost}")
     assert lines[1].startswith(f"damaged: knows {ALL}")
-    assert [line for line in lines if line.startswith("stale")] == lines[-1:]
+    assert [line for line in lines if line.startswith("out of date")] == lines[-1:]
     assert "knowledge (1 partition)" in lines[-1]
 
 

@@ -52,7 +52,7 @@ _DUMPS = Listing(
     },
     "dumps",
 )
-_PARTITIONS = Listing(in_order("table", "built", "first", "last", "stale", "pending"), "partitions")
+_PARTITIONS = Listing(in_order("table", "built", "first", "last", "out of date", "pending"), "partitions")
 _MODELS = Listing(named("model", "family", "status", "scores", "checkpoint"), "models")
 _LINKERS = Listing(
     named("linker", "kind") | {"trained on": "cut", "mentions linked": "scores", "checkpoint": "checkpoint"}, "linkers"
@@ -61,7 +61,7 @@ _BUILT = Listing(in_order("table", "partitions", "rows", "bytes"), "{home}")
 
 
 def print_status() -> None:
-    """Print the dumps of the home, and which partitions are built, stale, pending or damaged."""
+    """Print the dumps of the home, and which partitions are built, out of date, pending or damaged."""
     store = open_store()
     # Read before the look, which shows the damage that is met here.
     models, linkers = _known(store, known_models), _known(store, known_linkers)
@@ -143,7 +143,7 @@ def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) 
 def _print_stale(
     store: Store, look: Look, versions: Sequence[Version], unlinked: Collection[str], dumps: Sequence[Dump]
 ) -> None:
-    """Print which tables are stale, and which stand as earlier rules made them, by what is to be typed."""
+    """Print which tables are out of date, and which stand as earlier rules made them, by what is to be typed."""
     renewing: dict[str, Counter[str]] = {}
     for one in versions:
         if not look.is_current(one.table, one.partition):
@@ -152,8 +152,8 @@ def _print_stale(
             renewing.setdefault("tempkb build", Counter())["items of windows"] += 1
     for command, tables in renewing.items():
         say(
-            f"stale, since tempkb, the settings or what they were made from has changed: {_counted(tables)}; renew: "
-            f"{command}"
+            "out of date, since tempkb, the settings or what they were made from has changed: "
+            f"{_counted(tables)}; renew: {command}"
         )
     earlier = [one for one in versions if look.is_of_earlier_rules(one)]
     windows = sorted(one.partition for one in earlier if one.table == STABLE_SNAPSHOTS.name)

@@ -10,13 +10,13 @@ from tempkb.wiki.mentions.tables import PAGE_TEXTS
 from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 from tempkb_tests.wiki.revisions.builds import build_files, export, page, revision
 
-CHANGED = "stale, since tempkb, the settings or what they were made from has changed: "
+CHANGED = "out of date, since tempkb, the settings or what they were made from has changed: "
 
 
 def said_by_status(capsys):
     status.print_status()
     lines = capsys.readouterr().out.splitlines()
-    return [line for line in lines if line.startswith(("stale", "made by", "not taken", "windows that"))]
+    return [line for line in lines if line.startswith(("out of date", "made by", "not taken", "windows that"))]
 
 
 def test_what_is_stale_is_said_with_what_to_type(home_folder, tmp_path, monkeypatch, capsys):
