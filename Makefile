@@ -35,7 +35,7 @@ dev: $(READY_DEV) ## install what tests and checks need as well; make test does 
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q --durations=25
 
 # Beside each other: while the demo home is built, which most tests wait for, a core is idle.
-test: ## ruff and mypy, and all tests but the slow ones
+test: ## ruff, mypy and dg, and all tests but the slow ones
 	@$(MAKE) --no-print-directory -j2 check tests
 
 tests: $(READY_DEV)
@@ -44,10 +44,11 @@ tests: $(READY_DEV)
 slow: $(READY_DEV) ## the slow tests, of more than a second: whole builds, kills, damage, trainings, daemons, clusters, simulations, brute force; CI runs them after make test
 	$(PYTEST) -m slow
 
-check: $(READY_DEV) ## ruff and mypy
+check: $(READY_DEV) ## ruff, mypy, and Dagster's dg, which loads the definitions
 	$(BIN)/ruff check tempkb tempkb_tests
 	$(BIN)/ruff format --check --quiet tempkb tempkb_tests
 	$(BIN)/mypy
+	DAGSTER_DISABLE_TELEMETRY=1 $(BIN)/dg check defs --no-check-yaml
 
 audit: $(READY_DEV) ## look up known vulnerabilities of the pinned versions; needs a network, and says so where there is none
 	@$(BIN)/python -m tempkb_tests.audit
