@@ -8,6 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.ecbd.design import Design as Cloze
 from tempkb.benchmarks.fact_queries.design import Design as Facts
 from tempkb.benchmarks.tempel.design import Design as Linking
+from tempkb.commands.screens.tables import columns_of
 from tempkb.core.options import options_of
 from tempkb.core.record import IDENTITY, OF_WIKIDATA
 from tempkb.core.settings import Settings, load_home
 from tempkb.engine.room import Room
-from tempkb.platform.rooms import ROOMS, TABLES
+from tempkb.platform.rooms import ROOMS, TABLES, VIEWS
 from tempkb.results.papers.items import papers
+from tempkb.store.store import Store
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
 ROOT = Path(__file__).parents[1]
@@ -232,6 +235,11 @@ def _bare_home() -> Any:
         os.environ.update(before)
 
 
+@cache
+def _bare_store() -> Store:
+    return Store(_bare_home(), TABLES, None, VIEWS)
+
+
 def _defaults() -> Settings:
     return _bare_home().settings  # type: ignore[no-any-return]
 
@@ -254,14 +262,19 @@ def _of_table(table: Table) -> Iterator[str]:
     kept = "a table" if table.persist == "table" else "a view over the lake's files"
     yield from (f"## {table.name}", "", table.meaning, "")
     yield from (f"Key: {key}. One partition {share}. In DuckDB: {kept}.", "")
-    yield from ("| column | type | meaning |", "|---|---|---|")
-    yield from (_row(f"`{column.name}`", column.sql_type, column.meaning) for column in table.columns)
-    yield ""
+    yield from _columns((column.name, column.sql_type, column.meaning) for column in table.columns)
 
 
 def _of_view(view: View) -> Iterator[str]:
     needs = ", ".join(f"`{name}`" for name in (*view.needs, *view.optional))
     yield from (f"## {view.name}", "", view.meaning, "", f"A view over {needs}.", "")
+    yield from _columns(columns_of(_bare_store(), view))
+
+
+def _columns(columns: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    yield from ("| column | type | meaning |", "|---|---|---|")
+    yield from (_row(f"`{name}`", kind, meaning) for name, kind, meaning in columns)
+    yield ""
 
 
 def _row(*cells: str) -> str:

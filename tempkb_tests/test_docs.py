@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from dataclasses import fields
 from importlib import import_module
@@ -93,6 +94,13 @@ def anchors_of(path):
         found.add(f"{plain}-{before[plain]}" if before[plain] else plain)
         before[plain] += 1
     return found
+
+
+def columns_of_pages():
+    """The columns of each table and view with their meanings, as the generated pages show them."""
+    text = "\n".join(path.read_text("utf-8") for path in PAGES.glob("*.md"))
+    sections = re.findall(r"^## (\w+)\n(.*?)(?=^## |^# |\Z)", text, re.DOTALL | re.MULTILINE)
+    return {name: dict(re.findall(r"^\| `(\w+)` \| .+? \| (.*) \|$", own, re.MULTILINE)) for name, own in sections}
 
 
 def blocks_of(text):
@@ -300,6 +308,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {"lake_partition", "page_props", "published", "declared"}
         | {one.name for one in (*fields(Design), *fields(FactDesign), *fields(ClozeDesign))}
         | {word for design in DESIGNS.values() for one in options_of(design).values() for word in get_args(one.kind)}
+        | {name for columns in columns_of_pages().values() for name in columns}
         | {one.name for one in (*VIEWS, *ROOMS, *fields(Recipe), *fields(ModelRecipe))}
         | {*REGIMES, *MODEL_PRESETS}
         | set(CLOZE_PRESETS)
@@ -312,11 +321,10 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         # Jobs and sensors, which another test compares with Dagster's.
         | set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE))
         | {*CONTRASTS}
-        # Checks, a model of spaCy's, columns of views, fields of the released files.
+        # Checks, a model of spaCy's, aggregates, fields of the released files.
         | {"lm_eval", "lm_eval_rows", "chunker_is_spacy", "newest_window_is_recent", "en_core_web_sm"}
-        | {"known_from", "start_known_from", "end_known_from", "known_to", "most_recent_answer", "most_frequent_answer"}
-        | {"days_after", "origin_day", "statement_is_known", "ppl_2021", "ppl_micro", "ppl_example"}
-        | {"mean_of_models", "mean_of_seeds", "change_of_later_models", "seed_error"}
+        | {"most_recent_answer", "most_frequent_answer", "ppl_2021", "ppl_micro", "ppl_example"}
+        | {"mean_of_models", "mean_of_seeds", "change_of_later_models"}
         | {"in_snapshot", "out_of_snapshot", "in_minus_out", "out_minus_in", "in_old_articles", "in_new_articles"}
         | {one.name for one in linking_effects.CONTRASTS}
         # What tempkb link says of a mention.
@@ -333,6 +341,19 @@ def test_the_documentation_lists_all_tables_and_views():
     index = (ROOT / "docs/tables.md").read_text("utf-8")
     assert sorted(re.findall(r"\[\w+\]\(tables/\w+\.md#(\w+)\)", index)) == names
     assert {path.stem for path in PAGES.glob("*.md")} == {*re.findall(r"\(tables/(\w+)\.md\)", index)}
+
+
+def test_every_column_has_a_meaning_and_every_meaning_of_a_view_a_column():
+    shown = columns_of_pages()
+    assert len(shown) == len((*TABLES, *VIEWS, *SIDE_TABLES))
+    for name, columns in shown.items():
+        assert columns, name
+        assert [one for one, meaning in columns.items() if not meaning.strip()] == [], name
+    told = tomllib.loads((ROOT / "tempkb/platform/views.toml").read_text("utf-8"))
+    every = told.pop("any")
+    views = {one.name for one in VIEWS}
+    assert [(view, one) for view in told for one in told[view] if view not in views or one not in shown[view]] == []
+    assert every.keys() <= {one for view in views for one in shown[view]}
 
 
 def test_the_settings_of_the_documentation_are_all_settings_with_their_defaults(home_folder):
@@ -411,6 +432,7 @@ def test_the_commands_of_the_tutorial_run_as_they_are_printed(asked_home, tmp_pa
     assert "Tor Mallin" in said["sql"][0]
     assert (tmp_path / "ostvik.png").stat().st_size > 10_000
     assert "Grand Harbour" in said["link"][0]
+    assert "stale, since" not in said["status"][-1]
     assert (tmp_path / "exports/mine/README.md").is_file()
     with duckdb.connect(str(asked_home / "tempkb.duckdb"), read_only=True) as connection:
         ((share, n),) = connection.execute(

@@ -72,12 +72,13 @@ def card_beside(module: str, made: Sequence[Version], **values: object) -> Card:
         values: what takes the places in its texts; `{files}` is `SOURCES`.
     """
     told, shared = texts_beside(module), texts_beside(__file__)
+    notice = shared["notices"].get(values.get("wiki"), "")
     values = {"version": tempkb.__version__, **values}
     filled = {name: text.format(files=SOURCES, **values) for name, text in told["sections"].items()}
     return Card(
         told["licence"],
         tuple(told["tasks"]),
-        told["intro"].format(**values),
+        f"{notice}\n\n{told['intro'].format(**values)}".lstrip(),
         tuple((name, text) for name, text in filled.items() if text),
         f"{shared['maintenance']} {told.get('maintenance', '')}".strip(),
         made,

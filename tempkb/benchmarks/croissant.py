@@ -1,7 +1,7 @@
 """Describes an export in JSON-LD, by Croissant 1.1 with its vocabulary of responsible AI (RAI 1.0) and PROV-O.
 
 https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html. `mlcroissant` validates the description and reads the
-records of each config with it. Texts are those of the card; numbers, sources and steps are of the release's manifests.
+records of each config but `windows`. Texts are those of the card; numbers, sources and steps are of the manifests.
 """
 
 from collections import Counter

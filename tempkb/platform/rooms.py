@@ -4,6 +4,9 @@ dumps -> revisions -> wikitext, mentions -> benchmarks -> scores, generations ->
 dumps -> wikidata --------------------------^   models, linking, corpora
 """
 
+import tomllib
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tempkb.benchmarks.declared import BENCHMARKS
@@ -14,6 +17,7 @@ from tempkb.models.linking.tables import ROOM as LINKING
 from tempkb.models.scores.tables import ROOM as SCORES
 from tempkb.models.training.tables import ROOM as MODELS
 from tempkb.results.room import ROOM as RESULTS
+from tempkb.store.tables import Table, View, by_name
 from tempkb.wiki.dumps.tables import ROOM as DUMPS
 from tempkb.wiki.mentions.tables import ROOM as MENTIONS
 from tempkb.wiki.revisions.tables import ROOM as REVISIONS
@@ -54,3 +58,26 @@ TABLES = tuple(table for room in ROOMS for table in room.tables)
 
 VIEWS = tuple(view for room in ROOMS for view in room.views)
 """All views that are declared."""
+
+
+_DECLARED: dict[str, Table | View] = {**by_name(TABLES), **by_name(VIEWS)}
+
+
+def meanings_of(view: View) -> dict[str, str]:
+    """Return what columns of a view mean, by name: as `views.toml` says, else as in the tables and views it reads."""
+    return _told()["any"] | _meanings(view)
+
+
+def _meanings(one: Table | View) -> dict[str, str]:
+    if isinstance(one, Table):
+        return {column.name: column.meaning for column in one.columns}
+    read: dict[str, str] = {}
+    for name in reversed((*one.needs, *one.optional)):
+        read |= _meanings(_DECLARED[name])
+    return read | _told().get(one.name, {})
+
+
+@cache
+def _told() -> dict[str, dict[str, str]]:
+    told: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("views.toml").read_text("utf-8"))
+    return told

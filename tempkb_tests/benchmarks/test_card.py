@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pytest
 
-from tempkb.benchmarks.card import popularity_in_words, popularity_of
+from tempkb.benchmarks.card import card_beside, popularity_in_words, popularity_of
 from tempkb.benchmarks.fact_queries.tables import FACT_SUBJECTS
 from tempkb.platform.api import open_store
 from tempkb.store.drafts import Provenance
@@ -14,6 +14,18 @@ from tempkb.wiki.revisions.tables import STABLE_SNAPSHOTS
 
 APRIL, JULY = date(2021, 4, 1), date(2021, 7, 1)
 ASKED = ("subject_id", "s.entity_id")
+
+
+def test_a_release_of_the_demos_wiki_is_said_to_be_invented(tmp_path):
+    told = 'licence = "cc0-1.0"\ntasks = []\ntask_ids = []\ntags = []\npaper = ""\nintro = "Rows of {wiki}."\n[sections]\n[rai]\n'
+    (tmp_path / "card.toml").write_text(told)
+    real, demo = (
+        card_beside(str(tmp_path / "card.py"), (), language="en", wiki=one) for one in ("simplewiki", "demowiki")
+    )
+    assert real.intro == "Rows of simplewiki."
+    notice, _, intro = demo.intro.partition("\n\n")
+    assert notice.startswith("Invented: tempkb's demo has made up this wiki, its Wikidata and their dumps")
+    assert intro == "Rows of demowiki."
 
 
 def write(store, table, key, rows):

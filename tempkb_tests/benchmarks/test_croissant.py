@@ -210,6 +210,9 @@ def test_a_card_has_what_the_hub_lists(exported, benchmark):
     assert about.license == ("cc0-1.0" if benchmark == "dynamic_templama" else "cc-by-sa-4.0")
     assert [one["config_name"] for one in about.configs][1] == "windows"
     assert "@software{tempkb," in card.text
+    assert f"# {exported[benchmark].name}\n\nInvented: tempkb's demo has made up" in card.text
+    described = json.loads((exported[benchmark] / "croissant.json").read_text())["description"]
+    assert described.startswith("Invented: tempkb's demo has made up this wiki")
     assert card.text.count("title = {") >= 2, "tempkb and the benchmark's paper"
 
 

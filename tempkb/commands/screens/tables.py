@@ -19,7 +19,7 @@ from tempkb.commands.screens.console import FIELDS, Screen, exact, grid, print_n
 from tempkb.core.errors import SettingsError
 from tempkb.core.wording import counted, shortened
 from tempkb.platform.api import open_store
-from tempkb.platform.rooms import TABLES, tasks
+from tempkb.platform.rooms import TABLES, meanings_of, tasks
 from tempkb.store.listings import Listing, in_order
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
@@ -65,10 +65,10 @@ def print_table(name: str) -> None:
 
 
 def columns_of(store: Store, declared: Table | View) -> list[tuple[str, str, str]]:
-    """Return name, type and meaning of each column; a name means in a view what it means in the tables below it."""
+    """Return name, type and meaning of each column."""
     if isinstance(declared, Table):
         return [(one.name, one.sql_type, one.meaning) for one in declared.columns]
-    meanings = _meanings(store, declared)
+    meanings = meanings_of(declared)
     return [(name, kind, meanings.get(name, "")) for name, kind in store.columns_of(declared)]
 
 
@@ -126,14 +126,6 @@ def _sources(table: Table) -> list[str]:
     made = [step for task in (*tasks(), *of_benchmarks) for step in task.steps if table in step.makes]
     names = {one.table.name for step in made for one in step.sources}
     return [one.name for one in TABLES if one.name in names]
-
-
-def _meanings(store: Store, view: View) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in reversed((*view.needs, *view.optional)):
-        columns = store.tables[name].columns if name in store.tables else ()
-        found |= {one.name: one.meaning for one in columns} or _meanings(store, store.views[name])
-    return found
 
 
 _RELEASES = Listing(in_order("release", "benchmark", "preset", "state", "partitions", "rows"))

@@ -7,7 +7,7 @@ import pytest
 
 from tempkb.commands.screens.tables import columns_of, example_of
 from tempkb.platform.api import open_store
-from tempkb.platform.rooms import TABLES, VIEWS
+from tempkb.platform.rooms import TABLES, VIEWS, meanings_of
 from tempkb.store.tables import SIDE_TABLES
 from tempkb_tests.conftest import run_tempkb
 
@@ -57,14 +57,21 @@ def test_one_table_is_shown_with_its_columns_its_sources_and_a_query(demo_home):
     assert len(run_tempkb(demo_home, "sql", query, "--csv").stdout.splitlines()) == 6
 
 
-def test_a_view_has_the_meanings_of_the_columns_below_it(demo_home):
+def test_a_view_has_meanings_of_its_own_and_those_of_the_columns_below_it(demo_home):
     said = run_tempkb(demo_home, "tables", "fact_versions").stdout
     assert "A view, made from facts, wikidata_entities" in said
     shown = cells(said)
     assert ["fact_id", "VARCHAR"] in [row[:2] for row in shown]
     told = {row[0]: row[2] for row in shown}
     assert told["relation"] == "Wikidata property, such as P54"
-    assert told["known_to"] == ""
+    assert told["known_to"].startswith("date of the next dump with the subject")
+    # What all views say of an estimate, what is below this one, and what it says in place of that.
+    told = meanings_of(next(one for one in VIEWS if one.name == "scored_changes"))
+    assert told["is_provisional"] == "true if the dump is less than 90 days past the window's end"
+    assert told["new_label"] == "name of the object that came"
+    assert told["window_start"] == "first day of the first window in which the old object no longer holds"
+    told = meanings_of(next(one for one in VIEWS if one.name == "names_by_window"))
+    assert told["low"].startswith("lower end of the 95 % interval; null under ten clusters")
 
 
 def test_what_is_not_built_is_described_as_well(tmp_path):
