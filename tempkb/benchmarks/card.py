@@ -1,12 +1,9 @@
 """The dataset card of a release, from a template that all benchmarks share, and the pictures of its windows."""
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +11,7 @@ import pyarrow as pa
 import tempkb
 from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.sources import files_of
+from tempkb.core.files import toml_beside
 from tempkb.core.pictures import as_markdown, figure, label_dates
 from tempkb.store.materialise import escaped, markdown
 from tempkb.store.quoting import identifier, literal
@@ -58,20 +56,13 @@ class Card:
     rai: Mapping[str, Any] = field(default_factory=dict)
 
 
-@cache
-def texts_beside(module: str, file: str = "card.toml") -> dict[str, Any]:
-    """Return what a file beside that of a module holds."""
-    texts: dict[str, Any] = tomllib.loads(Path(module).with_name(file).read_text("utf-8"))
-    return texts
-
-
 def card_beside(module: str, made: Sequence[Version], **values: object) -> Card:
     """Return the card in `card.toml` beside the file of a module; a section in which nothing is left is left out.
 
     Args:
         values: what takes the places in its texts; `{files}` is `SOURCES`.
     """
-    told, shared = texts_beside(module), texts_beside(__file__)
+    told, shared = toml_beside(module, "card.toml"), toml_beside(__file__, "card.toml")
     values = {"version": tempkb.__version__, **values}
     filled = {name: text.format(files=SOURCES, **values) for name, text in told["sections"].items()}
     return Card(
@@ -101,14 +92,14 @@ def render(name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
     files, n_rows = _files(card), loadables[0].n_rows if loadables else 0
     sections = [f"\n## {heading}\n{text.replace(SOURCES, files)}\n" for heading, text in card.sections]
     listed = {"language": [card.language], "tasks": card.tasks, "task_ids": card.task_ids, "tags": card.tags}
-    frame: str = texts_beside(__file__)["frame"]
+    frame: str = toml_beside(__file__, "card.toml")["frame"]
     return frame.format(
         name=name,
         pretty=json.dumps(name),
         licence=card.licence,
         size=json.dumps([_SIZES[min(max(len(str(n_rows)) - 3, 0), len(_SIZES) - 1)]]),
         configs=front_matter(loadables),
-        loading=section(texts_beside(__file__)["loading"], name, loadables),
+        loading=section(toml_beside(__file__, "card.toml")["loading"], name, loadables),
         intro=card.intro,
         sections="".join(sections),
         maintenance=card.maintenance,
