@@ -50,8 +50,6 @@ MODELS = Table(
     """),
 )
 
-TABLES = (MODELS,)
-
 
 def drafts_of(kind: str, name: str) -> str:
     """Return the name of the folder of drafts of the runs that make something of a model or a linker."""

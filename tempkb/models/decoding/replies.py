@@ -37,7 +37,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, get_args
+from typing import Literal
 
 from tempkb.core.files import toml_beside
 
@@ -53,10 +53,8 @@ GenerationStatus = Literal[
     "not_alignable",
     "not_finite",
 ]
-GENERATION_STATUSES: tuple[GenerationStatus, ...] = get_args(GenerationStatus)
 
 Stopped = Literal["end_token", "sentence_end", "line_end", "right_context", "closing_sentinel", "length", "mask_count"]
-STOPPED: tuple[Stopped, ...] = get_args(Stopped)
 
 
 @dataclass(frozen=True, slots=True)
