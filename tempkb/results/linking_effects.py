@@ -274,8 +274,6 @@ def read_effects(store: Store, k: int) -> dict[Group, list[Effect]]:
         store: of the home.
         k: number of candidates among which the entity has to be.
     """
-    if not store.lake.versions(LINKING_SCORES.name):
-        return {}
     groups = [(row["release"], row["setup"]) for row in store.ask(_GROUPS, *_TABLES)]
     if not groups:
         return {}

@@ -157,12 +157,7 @@ def _closing(store: Store, release: Release) -> Closing:
 
 _CHANGES_STEP = Step(
     DYNAMIC_TEMPLAMA_CHANGES.name,
-    (
-        Made(
-            DYNAMIC_TEMPLAMA_CHANGES,
-            (DYNAMIC_TEMPLAMA_QUERIES, FACT_SPELLS),
-        ),
-    ),
+    (Made(DYNAMIC_TEMPLAMA_CHANGES, (DYNAMIC_TEMPLAMA_QUERIES, FACT_SPELLS)),),
     build_changes,
     (UPDATES_ARE_WHOLE,),
     _shows_of_changes,
@@ -170,12 +165,7 @@ _CHANGES_STEP = Step(
 _PROMPTS_STEP = prompts_step(_TABLES, (DYNAMIC_TEMPLAMA_CHANGES,))
 _TOKENS_STEP = Step(
     ANSWER_TOKENS.name,
-    (
-        Made(
-            ANSWER_TOKENS,
-            (FACT_SPELLS,),
-        ),
-    ),
+    (Made(ANSWER_TOKENS, (FACT_SPELLS,)),),
     count_tokens,
 )
 
