@@ -115,8 +115,8 @@ def _last_line(body: bytes) -> bytes:
 
 @cache
 def toml_beside(module: str, name: str) -> dict[str, Any]:
-    """Return what a file of TOML beside that of a module has, such as `toml_beside(__file__, "words.toml")`."""
-    return tomllib.loads(Path(module).with_name(name).read_text("utf-8"))
+    """Return what a file of TOML beside that of a module, or below, has, such as `toml_beside(__file__, "words.toml")`."""
+    return tomllib.loads((Path(module).parent / name).read_text("utf-8"))
 
 
 def sync(path: Path) -> None:
