@@ -115,7 +115,7 @@ def _last_line(body: bytes) -> bytes:
 
 @cache
 def toml_beside(module: str, name: str) -> dict[str, Any]:
-    """Return what a file of TOML beside that of a module, or below, has, such as `toml_beside(__file__, "words.toml")`."""
+    """Return what a file of TOML has, by its path from the folder of a module: `toml_beside(__file__, "a.toml")`."""
     return tomllib.loads((Path(module).parent / name).read_text("utf-8"))
 
 
