@@ -1,12 +1,9 @@
 """The dataset card of a release, from a template that all benchmarks share, and the pictures of its windows."""
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +11,7 @@ import pyarrow as pa
 import tempkb
 from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.sources import files_of
+from tempkb.core.files import toml_beside
 from tempkb.core.pictures import as_markdown, figure, label_dates
 from tempkb.store.materialise import escaped, markdown
 from tempkb.store.quoting import identifier, literal
@@ -58,20 +56,13 @@ class Card:
     rai: Mapping[str, Any] = field(default_factory=dict)
 
 
-@cache
-def texts_beside(module: str, file: str = "card.toml") -> dict[str, Any]:
-    """Return what a file beside that of a module holds."""
-    texts: dict[str, Any] = tomllib.loads(Path(module).with_name(file).read_text("utf-8"))
-    return texts
-
-
 def card_beside(module: str, made: Sequence[Version], **values: object) -> Card:
     """Return the card in `card.toml` beside the file of a module; a section in which nothing is left is left out.
 
     Args:
         values: what takes the places in its texts; `{files}` is `SOURCES`.
     """
-    told, shared = texts_beside(module), texts_beside(__file__)
+    told, shared = toml_beside(module, "card.toml"), toml_beside(__file__, "card.toml")
     notice = shared["notices"].get(values.get("wiki"), "")
     values = {"version": tempkb.__version__, **values}
     filled = {name: text.format(files=SOURCES, **values) for name, text in told["sections"].items()}
@@ -102,14 +93,14 @@ def render(name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
     files, n_rows = _files(card), loadables[0].n_rows if loadables else 0
     sections = [f"\n## {heading}\n{text.replace(SOURCES, files)}\n" for heading, text in card.sections]
     listed = {"language": [card.language], "tasks": card.tasks, "task_ids": card.task_ids, "tags": card.tags}
-    frame: str = texts_beside(__file__)["frame"]
+    frame: str = toml_beside(__file__, "card.toml")["frame"]
     return frame.format(
         name=name,
         pretty=json.dumps(name),
         licence=card.licence,
         size=json.dumps([_SIZES[min(max(len(str(n_rows)) - 3, 0), len(_SIZES) - 1)]]),
         configs=front_matter(loadables),
-        loading=section(texts_beside(__file__)["loading"], name, loadables),
+        loading=section(toml_beside(__file__, "card.toml")["loading"], name, loadables),
         intro=card.intro,
         sections="".join(sections),
         maintenance=card.maintenance,
@@ -181,45 +172,31 @@ _COLOURS = {
 }
 
 
-def plot_lines(title: str, dates: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
-    """Return a Markdown image of counts over windows, a line per series."""
-    return _picture(title, dates, lambda axes: _draw_lines(axes, series))
+def plot_lines(
+    title: str, dates: Sequence[str], series: Mapping[str, Sequence[float | None]], bottom: float | None = 0
+) -> str:
+    """Return a Markdown image of numbers over windows, a line per series; a window without a number has no mark."""
+    with figure() as (canvas, axes):
+        for name, numbers in series.items():
+            known = [at for at, number in enumerate(numbers) if number is not None]
+            axes.plot(known, [numbers[at] for at in known], marker="o", markersize=3, label=name)
+        return _picture(canvas, axes, title, dates, bottom)
 
 
 def plot_bars(title: str, dates: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
     """Return a Markdown image of counts over windows, stacked, in the order of the series."""
-    return _picture(title, dates, lambda axes: _draw_bars(axes, series))
-
-
-def plot_means(title: str, dates: Sequence[str], series: Mapping[str, Sequence[float | None]]) -> str:
-    """Return a Markdown image of means over windows, a line per series; a window without a mean has no mark."""
-    return _picture(title, dates, lambda axes: _draw_means(axes, series), bottom=None)
-
-
-def _draw_means(axes: Any, series: Mapping[str, Sequence[float | None]]) -> None:
-    for name, means in series.items():
-        known = [(at, mean) for at, mean in enumerate(means) if mean is not None]
-        axes.plot([at for at, _ in known], [mean for _, mean in known], marker="o", markersize=3, label=name)
-
-
-def _draw_lines(axes: Any, series: Mapping[str, Sequence[int]]) -> None:
-    for name, counts in series.items():
-        axes.plot(range(len(counts)), counts, marker="o", markersize=3, label=name)
-
-
-def _draw_bars(axes: Any, series: Mapping[str, Sequence[int]]) -> None:
-    below = [0] * max((len(counts) for counts in series.values()), default=0)
-    for name, counts in series.items():
-        axes.bar(range(len(counts)), counts, bottom=below, label=name, color=_COLOURS.get(name))
-        below = [low + count for low, count in zip(below, counts, strict=True)]
-
-
-def _picture(title: str, dates: Sequence[str], draw: Any, bottom: float | None = 0) -> str:
     with figure() as (canvas, axes):
-        draw(axes)
-        axes.set_title(title, fontsize=10)
-        axes.set_ylim(bottom=bottom)
-        label_dates(axes, dates)
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize=7, ncols=2)
-        return as_markdown(canvas, title)
+        below = [0] * max((len(counts) for counts in series.values()), default=0)
+        for name, counts in series.items():
+            axes.bar(range(len(counts)), counts, bottom=below, label=name, color=_COLOURS.get(name))
+            below = [low + count for low, count in zip(below, counts, strict=True)]
+        return _picture(canvas, axes, title, dates)
+
+
+def _picture(canvas: Any, axes: Any, title: str, dates: Sequence[str], bottom: float | None = 0) -> str:
+    axes.set_title(title, fontsize=10)
+    axes.set_ylim(bottom=bottom)
+    label_dates(axes, dates)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=7, ncols=2)
+    return as_markdown(canvas, title)

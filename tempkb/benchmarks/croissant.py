@@ -10,10 +10,11 @@ from typing import Any
 
 import tempkb
 from tempkb.benchmarks.benchmark import CREATOR, URL
-from tempkb.benchmarks.card import Card, texts_beside
+from tempkb.benchmarks.card import Card
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.loading import Config, Loadable
 from tempkb.benchmarks.sources import files_of
+from tempkb.core.files import toml_beside
 from tempkb.core.wording import counted
 from tempkb.store.tables import Table
 from tempkb.store.types import ColumnType, ListOf, StructOf
@@ -32,7 +33,7 @@ def describe(
         steps: the tables that were made for it, in the order of the data, each with its versions.
         options: of the export.
     """
-    told = texts_beside(__file__, "croissant.toml")
+    told = toml_beside(__file__, "croissant.toml")
     configs = [(one, one.config) for one in loadables if one.config]
     return {
         "@context": {**told["context"], **{term: f"cr:{term}" for term in told["terms"].split()}},

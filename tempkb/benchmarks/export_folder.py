@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.core.errors import SettingsError
-from tempkb.core.files import own, remove_tree
+from tempkb.core.files import own, remove_tree, sum_of
 from tempkb.core.locks import passing_lock
 
 SUMS = "SHA256SUMS"
@@ -88,7 +88,7 @@ class ExportFolder:
         return path
 
     def _sum(self, name: str, path: Path) -> None:
-        self._sums[name] = _sha256(path)
+        self._sums[name] = sum_of(path, anew=True)
 
 
 @contextmanager
@@ -182,11 +182,6 @@ def _listed(folder: Path) -> Iterator[tuple[str, str]]:
         if line:
             digest, _, name = line.partition("  ")
             yield digest, name
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _plain(value: object) -> object:

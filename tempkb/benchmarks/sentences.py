@@ -6,12 +6,11 @@ function words alone, such as articles and prepositions, measures nothing.
 """
 
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from tempkb.core.files import toml_beside
 from tempkb.wiki.wikitext.counting import UNSPACED, UNSPACED_MARKS
 from tempkb.wiki.wikitext.holes import CLOSING_SIGNS, SENTENCE_ENDS
 
@@ -201,20 +200,16 @@ _NAMES = "names_when_capital"
 @cache
 def function_words(language: str) -> frozenset[str]:
     """Return the function words of a language in lower case; empty if `function_words.toml` does not have it."""
-    kinds = _table().get(language, {})
+    kinds = toml_beside(__file__, "function_words.toml").get(language, {})
     return frozenset(word for kind, words in kinds.items() if kind != _NAMES for word in words.split())
 
 
 def says_nothing(words: Iterable[str], language: str) -> bool:
     """Return whether all words are function words; a possessive or an abbreviation's full stop makes no difference."""
-    known, names = function_words(language), _table().get(language, {}).get(_NAMES, "").split()
+    known, kinds = function_words(language), toml_beside(__file__, "function_words.toml").get(language, {})
+    names = kinds.get(_NAMES, "").split()
     for word in words:
         plain = word.casefold().replace("\u2019", "'").rstrip(".")
         if plain not in known or (plain in names and word[:1].isupper()):
             return False
     return True
-
-
-@cache
-def _table() -> Mapping[str, Mapping[str, str]]:
-    return tomllib.loads(Path(__file__).with_name("function_words.toml").read_text("utf-8"))

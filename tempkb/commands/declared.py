@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tempkb.commands.screens.failure import fail_all, warn
-from tempkb.core.options import Option, Words, as_word, options_of
+from tempkb.core.options import Option, as_word, options_of
 
 if TYPE_CHECKING:
     from tempkb.commands.runs.jobs import Summary
@@ -75,7 +75,7 @@ def add_upkeep(
     group.command("rm", help=with_example(removed, f"rm {example} --yes"))(named(YES(rm)))
 
 
-def words_typed(asked: Mapping[str, Any]) -> Words:
+def words_typed(asked: Mapping[str, Any]) -> dict[str, str]:
     """Return the words of a request that were typed; values are as click hands them over."""
     return {name: word for name, value in asked.items() if (word := as_word(value))}
 

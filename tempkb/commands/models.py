@@ -1,16 +1,18 @@
 """The commands of language models: `tempkb model`, `train`, `score`, `generate`, `scores`. Each imports all else."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tempkb.commands.declared import add_upkeep, close, options, words_typed
 from tempkb.core.model_words import ModelRequest
-from tempkb.core.options import Words
 from tempkb.models.scores.requests import AskRequest, GenerateRequest, ScoreRequest
 from tempkb.models.training.requests import TrainRequest
+
+if TYPE_CHECKING:
+    from tempkb.models.scores.kinds import Kind
 
 
 @click.group()
@@ -171,13 +173,25 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _SAID = ("revision", "family", "knows_until")
 
 
-def _words_of(asked: Mapping[str, Any], names: Sequence[str]) -> tuple[Words, Words]:
-    """Return the words of what is asked, and those of the model that is added before it is asked."""
-    words = words_typed(asked)
-    said = {name: word for name, word in words.items() if name in _SAID}
-    if said and len(names) != 1:
+def _ask(
+    kind: "Kind",
+    screen: Callable[..., None],
+    *,
+    names: tuple[str, ...],
+    models: tuple[str, ...],
+    is_all: bool,
+    **asked: Any,
+) -> None:
+    """Ask models, of which one may be added before, and print what was asked."""
+    from tempkb.commands.runs.models import ask
+    from tempkb.commands.screens.scores import print_nothing
+
+    chosen, words = (*names, *models), words_typed(asked)
+    said = {name: words.pop(name) for name in _SAID if name in words}
+    if said and len(chosen) != 1:
         raise click.UsageError("--revision, --family and --knows-until are for one model; give its name")
-    return {name: word for name, word in words.items() if name not in _SAID}, said
+    done, summary = ask(kind, chosen, words, said, is_all=is_all)
+    close(summary, *((screen, done, words) if summary.has_run else (print_nothing, kind, done)))
 
 
 def _of_models(request: type[AskRequest]) -> Callable[[_Command], _Command]:
@@ -195,7 +209,7 @@ def _of_models(request: type[AskRequest]) -> Callable[[_Command], _Command]:
 
 @click.command()
 @_of_models(ScoreRequest)
-def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked: Any) -> None:
+def score(**asked: Any) -> None:
     """Score the prompts of releases with models.
 
     MODEL is a model of the home or of its tempkb.toml; or a folder or an id of the Hugging
@@ -212,18 +226,15 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
       tempkb score google-t5/t5-large ./checkpoints/mine --device cuda
       tempkb score t5-large --release demo-quarters --window 2022-01-01..2023-01-01
     """
-    from tempkb.commands.runs.models import ask
-    from tempkb.commands.screens.scores import print_nothing, print_scores
+    from tempkb.commands.screens.scores import print_scores
     from tempkb.models.scores.kinds import SCORES
 
-    words, said = _words_of(asked, chosen := (*names, *models))
-    scored, summary = ask(SCORES, chosen, words, said, is_all=is_all)
-    close(summary, *((print_scores, scored, words) if summary.has_run else (print_nothing, SCORES, scored)))
+    _ask(SCORES, print_scores, **asked)
 
 
 @click.command()
 @_of_models(GenerateRequest)
-def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked: Any) -> None:
+def generate(**asked: Any) -> None:
     """Let models answer the questions of releases.
 
     MODEL is a model of the home or of its tempkb.toml; or a folder or an id of the Hugging
@@ -238,14 +249,10 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
       tempkb generate t5-large --benchmark ecbd --decoder recall_beam100 --limit 1000
       tempkb generate timelm-2019-q4 --decoder paper --window 2020-01-01..2020-07-01
     """
-    from tempkb.commands.runs.models import ask
     from tempkb.commands.screens.answers import print_generations
-    from tempkb.commands.screens.scores import print_nothing
     from tempkb.models.generations.kind import SAID
 
-    words, said = _words_of(asked, chosen := (*names, *models))
-    answered, summary = ask(SAID, chosen, words, said, is_all=is_all)
-    close(summary, *((print_generations, answered, words) if summary.has_run else (print_nothing, SAID, answered)))
+    _ask(SAID, print_generations, **asked)
 
 
 @click.group()

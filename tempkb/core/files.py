@@ -15,7 +15,9 @@ import json
 import os
 import shlex
 import shutil
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +111,12 @@ def read_summed(path: Path) -> dict[str, Any] | None:
 
 def _last_line(body: bytes) -> bytes:
     return b',\n "sum": "' + hashlib.sha256(body).hexdigest().encode() + b'"\n}\n'
+
+
+@cache
+def toml_beside(module: str, name: str) -> dict[str, Any]:
+    """Return what a file of TOML has, by its path from the folder of a module: `toml_beside(__file__, "a.toml")`."""
+    return tomllib.loads((Path(module).parent / name).read_text("utf-8"))
 
 
 def sync(path: Path) -> None:

@@ -1,17 +1,30 @@
 """What may be said of a model: its family and number type, lines of `[models.NAME]`, options of commands, fields."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
+from tempkb.core.errors import SettingsError
 from tempkb.core.options import Form, OddValueError, Request, Words, option, options_of, read_as
 
 Family = Literal["masked", "seq2seq", "causal"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
 Dtype = Literal["float32", "bfloat16", "float64"]
+NAME_PATTERN = "[a-z0-9][a-z0-9._]*(-[a-z0-9._]+)*"
+"""What a model's name looks like. Two hyphens in a row separate a model from a scorer in the names of partitions."""
+
+
+def require_name(what: str, name: str, further: str, taken: Sequence[str] = ()) -> None:
+    """Raise a SettingsError for a name that a model or linker cannot have; it ends with what else must be known."""
+    if not re.fullmatch(NAME_PATTERN, name) or name in taken:
+        raise SettingsError(
+            f"{what}: found a name that is not allowed; expected lower-case letters, digits, dots, underscores and "
+            f"single hyphens, {further}"
+        )
 
 
 def place_of(word: str) -> str:

@@ -49,11 +49,6 @@ class Form:
     allowed: str
 
 
-def one_of(*words: str) -> Form:
-    """Return the form of values that are some words; where these are written out, `Literal` does."""
-    return Form(lambda word: words[words.index(word)], listed(words))
-
-
 def in_order(values: Iterable[Any]) -> tuple[Any, ...]:
     """Return values sorted, each once. It annotates types whose values are kept so."""
     return tuple(sorted(set(values)))

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tempkb.core.errors import ContractError, TempkbError
@@ -66,10 +67,12 @@ class Work:
     """What a step's function gets: a connection with the views of its sources, and a count of what it leaves out.
 
     Attributes:
+        table, key: what is made.
         inputs: the versions of the sources, as that of what is made will have them.
     """
 
     store: Store
+    table: Table
     key: str
     connection: "duckdb.DuckDBPyConnection"
     log: Log
@@ -91,18 +94,18 @@ class Step:
     Attributes:
         makes: the tables.
         sources: of each key.
-        run: makes a key of the one table: yields its rows in key order.
+        run: makes a key of the one table: the function that yields its rows in key order, or its name below `tempkb`.
         settings: on which rows depend.
-        make_all: makes several keys in one pass instead, each with the provenance that the function it is given
-            returns for a table and a key; returns the versions.
+        make_all: likewise what makes several keys in one pass instead, each with the provenance that the function it
+            is given returns for a table and a key; returns the versions.
         is_complete: does a whole version have all that belongs to it?
     """
 
     makes: tuple[Table, ...]
     sources: tuple[Source, ...] = ()
-    run: "Callable[[Work], Iterable[pa.Table]] | None" = None
+    run: "str | Callable[[Work], Iterable[pa.Table]]" = ""
     settings: Callable[[Store], Mapping[str, Any]] = lambda _store: {}
-    make_all: "Callable[[Store, Sequence[str], Callable[[Table, str], Provenance], Log], list[Version]] | None" = None
+    make_all: "str | Callable[[Store, Sequence[str], Callable[[Table, str], Provenance], Log], list[Version]]" = ""
     is_complete: Callable[[Store, Version], bool] = lambda _store, _version: True
 
     def is_current(self, look: "Look", version: Version) -> bool:
@@ -212,7 +215,7 @@ def bring(store: Store, steps: Sequence[Step], step: Step, keys: Iterable[str], 
     brought, wanted = Brought(), sorted(keys)
     due = _due(Look(store, steps), step, wanted)
     if due:
-        (_bring_all if step.make_all is not None else _bring_each)(store, steps, step, due, log, brought)
+        (_bring_all if step.make_all else _bring_each)(store, steps, step, due, log, brought)
     everything = (one for table in step.makes for one in store.lake.versions(table.name, wanted))
     brought.versions = {(one.table, one.partition): one for one in everything if one.partition not in brought.bad}
     return brought
@@ -250,8 +253,8 @@ def _make(look: Look, step: Step, key: str, connection: "duckdb.DuckDBPyConnecti
         files = [path for version in versions for path in version.paths()]
         view_files(connection, one.view, files, one.table.schema)
     provenance = look.provenance(step, table, key)
-    work = Work(look.store, key, connection, log, provenance.inputs)
-    rows = step.run(work) if step.run else ()
+    work = Work(look.store, table, key, connection, log, provenance.inputs)
+    rows = function_named(step.run)(work) if step.run else ()
     # What was left out is asked for after the rows, with which it is counted.
     left_out = (Exclusion(*row) for row in work.left_out.rows())
     version = look.store.write(table, key, rows, provenance, left_out)
@@ -273,8 +276,8 @@ def _bring_all(
             except TempkbError as error:
                 brought.bad[key] = str(error)
         due = [key for key in due if key not in brought.bad]
-        if due and step.make_all is not None:
-            made = step.make_all(store, due, partial(look.provenance, step), log)
+        if due:
+            made = function_named(step.make_all)(store, due, partial(look.provenance, step), log)
             brought.made = {(one.table, one.partition): one for one in made}
 
 
@@ -299,3 +302,12 @@ def lacking_source(made: str, table: Table, lacking: Sequence[str], how: str) ->
     return ContractError(
         f"{made}: {table.name} of {named} is not built, was lost to damage, or is older than its sources; {how}"
     )
+
+
+def function_named(place: str | Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function, or import the one of a name below `tempkb`: who only looks needs none of what it imports."""
+    if not isinstance(place, str):
+        return place
+    module, _, name = place.rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"tempkb.{module}"), name)
+    return found

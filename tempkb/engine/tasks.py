@@ -5,14 +5,13 @@ No Dagster here: its assets and jobs follow from these declarations, and command
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tempkb.core.files import own
 from tempkb.core.locks import at_work
 from tempkb.core.options import Option, Words, as_word, options_of
 from tempkb.core.wording import counted
-from tempkb.engine.steps import Log, Step, bring
+from tempkb.engine.steps import Log, Step, bring, function_named
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Version
@@ -182,7 +181,7 @@ class Task:
 
     def _run(self, order: Order, steps: Sequence[Step]) -> Done:
         if self.make:
-            make: Callable[[Order], Done] = _named(self.make)
+            make: Callable[[Order], Done] = function_named(self.make)
             return make(order)
         (step,), store = self.steps, order.store
         brought = bring(store, steps, step, self.keys(store) if self.keys else order.keys, order.log)
@@ -190,7 +189,7 @@ class Task:
 
     def shows(self, store: Store, owner: str | None) -> Shows:
         """Return what the UI shows of what stands, beside a sample; see `shown`."""
-        found: Shows = _named(self.shown)(store, owner) if self.shown else {}
+        found: Shows = function_named(self.shown)(store, owner) if self.shown else {}
         return found
 
 
@@ -258,11 +257,3 @@ def said_in(*requests: type) -> tuple[Option, ...]:
 def _told(one: Option) -> str:
     meaning = one.meaning.replace("ay be repeated", "ay be several, with commas between them")
     return meaning if one.allowed == "text" else f"{meaning} Expected: {one.allowed}."
-
-
-def _named(name: str | Callable[..., Any]) -> Callable[..., Any]:
-    if not isinstance(name, str):
-        return name
-    module, _, function = name.rpartition(".")
-    found: Callable[..., Any] = getattr(import_module(f"tempkb.{module}"), function)
-    return found

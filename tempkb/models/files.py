@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from huggingface_hub.errors import (
 )
 
 from tempkb.core.errors import ModelError
+from tempkb.core.files import sum_of
 from tempkb.models.dating import expert_files
 
 WeightsFormat = Literal["safetensors", "bin"]
@@ -165,10 +167,8 @@ def are_files_of(row: Mapping[str, Any], folder: Path) -> bool:
     return is_plain and digests_of(row["model"], folder).items() <= row.items()
 
 
-def digest_of(file: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+digest_of = partial(sum_of, anew=True)
+"""Returns the SHA-256 of a file as it is now."""
 
 
 def digest_of_all(files: Iterable[Path], below: Path | None = None) -> str:

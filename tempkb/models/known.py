@@ -1,12 +1,12 @@
 """The models that a home knows, read from the lake without Arrow, which commands that only read do without."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tempkb.core.errors import SettingsError
+from tempkb.core.errors import SettingsError, StoredDamageError
 from tempkb.core.options import Words
 from tempkb.models.tables import MODELS, NOT_LOADED
 from tempkb.store.lake import Lake
@@ -29,6 +29,14 @@ def located(home: Path, checkpoint: str) -> str:
     place = Path(checkpoint)
     inside = home / place if not place.is_absolute() or place.is_dir() else home / "models" / place.name
     return str(inside) if inside.is_dir() else checkpoint
+
+
+def unless_damaged(read: Callable[[Lake], list[dict[str, Any]]], lake: Lake) -> list[dict[str, Any]]:
+    """Return the rows of models or linkers; none if their table is damaged, which is told with all other damage."""
+    try:
+        return read(lake)
+    except StoredDamageError:
+        return []
 
 
 def known_model(lake: Lake, name: str) -> dict[str, Any] | None:

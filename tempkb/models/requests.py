@@ -5,16 +5,14 @@ is the first that is not in the training texts, as a cut is. It is named where t
 it, and left open elsewhere.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_words import ModelRequest
+from tempkb.core.model_words import ModelRequest, require_name
 from tempkb.core.options import Words
 from tempkb.core.settings import Home
 from tempkb.models.known import located
-from tempkb.models.tables import NAME_PATTERN
 
 # Suffix on the hub, quarter that is the last one trained on, and the day after it.
 _TIMELMS = (
@@ -68,11 +66,7 @@ def request_of(name: str, words: Words) -> ModelRequest:
         SettingsError: the name or a word is not allowed.
     """
     what = f"model {name!r}"
-    if not re.fullmatch(NAME_PATTERN, name):
-        raise SettingsError(
-            f"{what}: found a name that is not allowed; expected lower-case letters, digits, dots, underscores "
-            "and single hyphens, such as roberta-2019-q4"
-        )
+    require_name(what, name, "such as roberta-2019-q4")
     request = ModelRequest.of(words, what, name=name)
     if not request.checkpoint:
         raise SettingsError(f"{what}: found no checkpoint; expected a folder or an id of the Hugging Face hub")

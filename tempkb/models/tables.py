@@ -1,13 +1,11 @@
 """The table of models: which language models a home knows, and by which files."""
 
+from tempkb.core.model_words import NAME_PATTERN
 from tempkb.store.columns import columns, rules
 from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import Family, Table
 
 READY, NOT_LOADED, ELSEWHERE = "ready", "not_loaded", "elsewhere"
-NAME_PATTERN = "[a-z0-9][a-z0-9._]*(-[a-z0-9._]+)*"
-"""What a model's name looks like. Two hyphens in a row separate a model from a scorer in the names of partitions."""
-
 DIGESTS = ("weights_sha256", "config_sha256", "tokenizer_sha256", "chat_template_sha256")
 """Columns of the digests to which a model's name is bound."""
 
@@ -49,8 +47,6 @@ MODELS = Table(
             OR knows_certainly_until > knows_possibly_until
     """),
 )
-
-TABLES = (MODELS,)
 
 
 def drafts_of(kind: str, name: str) -> str:

@@ -4,13 +4,12 @@ dumps -> revisions -> wikitext, mentions -> benchmarks -> scores, generations ->
 dumps -> wikidata --------------------------^   models, linking, corpora
 """
 
-import tomllib
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.views import ROOM as FACT_QUERIES
+from tempkb.core.files import toml_beside
 from tempkb.models.corpora.tables import ROOM as CORPORA
 from tempkb.models.generations.tables import ROOM as GENERATIONS
 from tempkb.models.linking.tables import ROOM as LINKING
@@ -79,5 +78,4 @@ def _meanings(one: Table | View) -> dict[str, str]:
 
 @cache
 def _told() -> dict[str, dict[str, str]]:
-    told: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("views.toml").read_text("utf-8"))
-    return told
+    return toml_beside(__file__, "views.toml")

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tempkb.core.statistics.turnbull import Arrivals, turnbull
 from tempkb.core.windows import Window, windows_until
+from tempkb.engine.steps import Work
 from tempkb.results.tables import ALL, DELAYS_SEED, DELAYS_YEARS, FACT_DELAYS
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
@@ -65,10 +66,10 @@ class Waiting(NamedTuple):
     reason: str | None
 
 
-def fact_delays(store: Store) -> pa.Table:
-    """Return the rows of `fact_delays`."""
-    rows = sorted(_rows(store), key=lambda row: [row[name] for name in FACT_DELAYS.key])
-    return pa.Table.from_pylist(rows, FACT_DELAYS.schema)
+def fact_delays(work: Work) -> Iterator[pa.Table]:
+    """Yield the rows of `fact_delays`."""
+    rows = sorted(_rows(work.store), key=lambda row: [row[name] for name in FACT_DELAYS.key])
+    yield pa.Table.from_pylist(rows, FACT_DELAYS.schema)
 
 
 def _rows(store: Store) -> Iterator[Mapping[str, Any]]:

@@ -9,7 +9,6 @@ from typing import Any
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.core.errors import SettingsError
-from tempkb.models.scores.tables import PROMPT_SCORES
 from tempkb.models.tables import MODELS
 from tempkb.store.quoting import literal, literals
 from tempkb.store.store import Store
@@ -105,7 +104,7 @@ def read_fact(store: Store, subject: str, relation: str, releases: Sequence[str]
     ):
         spells.setdefault(row["object_label"], []).append((row["first_day"], row["end_day"]))
     asked = store.ask(f"SELECT query FROM {queries} WHERE {of_fact} ORDER BY template_no LIMIT 1", queries)
-    scores = _scores(store, queries, of_fact) if store.lake.partitions(PROMPT_SCORES.name) else []
+    scores = _scores(store, queries, of_fact)
     if not scores:
         raise SettingsError(
             f"--fact {subject} {relation}: no model has scores of it; score it: tempkb score --all --release {release}"
@@ -116,18 +115,15 @@ def read_fact(store: Store, subject: str, relation: str, releases: Sequence[str]
 def _subject(store: Store, subject: str, relation: str, releases: Sequence[str]) -> tuple[str, str, str, str]:
     """Release, benchmark, item and name of the subject that is meant."""
     narrowed = f"AND release IN ({literals(releases)})" if releases else ""
-    found = []
-    if store.lake.partitions(FACT_SUBJECTS.name):
-        found = store.ask(
-            f"""
-            SELECT release, benchmark, subject_id, label FROM {FACT_SUBJECTS.name}
-            JOIN {FACT_RELEASES.name} USING (release)
-            WHERE relation = {literal(relation)} AND {literal(subject)} IN (subject_id, label, asked_as) {narrowed}
-            ORDER BY benchmark, release, subject_id
-            """,
-            FACT_SUBJECTS.name,
-            FACT_RELEASES.name,
-        )
+    found = store.ask(
+        f"""
+        SELECT release, benchmark, subject_id, label FROM {FACT_SUBJECTS.name} JOIN {FACT_RELEASES.name} USING (release)
+        WHERE relation = {literal(relation)} AND {literal(subject)} IN (subject_id, label, asked_as) {narrowed}
+        ORDER BY benchmark, release, subject_id
+        """,
+        FACT_SUBJECTS.name,
+        FACT_RELEASES.name,
+    )
     if not found:
         none = f"none of the releases {', '.join(releases)}" if releases else "no release"
         raise SettingsError(

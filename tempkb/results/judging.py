@@ -74,13 +74,13 @@ _SAID = f"""
 _COULD_BE_ASKED = f"answers[1].status NOT IN ({literals(UNMEASURED)})"
 
 
-def judged(work: Work, table: Table) -> Iterator[pa.Table]:
+def judged(work: Work) -> Iterator[pa.Table]:
     """Return the rows of `judged_answers` or `judged_changes`, in the order of the key.
 
     What the version that is there says of answers is kept, unless they, or all by which they are judged, are others.
     """
-    lake = work.store.lake
-    new, kept = kept_of(work, table, GENERATIONS.name, "decoder")
+    lake, table = work.store.lake, work.table
+    new, kept = kept_of(work, GENERATIONS.name, "decoder")
     view_files(work.connection, GENERATIONS.name, lake.files(GENERATIONS.name, new), GENERATIONS.schema)
     rows = iter((_answers if table is JUDGED_ANSWERS else _changes)(work.connection) if new else ())
     batches = iter(lambda: list(islice(rows, _BATCH_ROWS)), [])
@@ -88,10 +88,10 @@ def judged(work: Work, table: Table) -> Iterator[pa.Table]:
     return union_by_key(kept, fresh, table.key, "new")
 
 
-def kept_of(work: Work, table: Table, source: str, way: str) -> tuple[list[str], Iterator[pa.Table]]:
-    """Return of which partitions of a source (by model and way) a table is to be made anew, and its other rows."""
-    held, keys = work.store.lake.current(table.name, ALL), work.store.lake.partitions(source)
-    kept = [] if held is None or not held.fits(table) else _unchanged(keys, held, table, work.inputs)
+def kept_of(work: Work, source: str, way: str) -> tuple[list[str], Iterator[pa.Table]]:
+    """Return of which partitions of a source (by model and way) the table is to be made anew, and its other rows."""
+    held, keys = work.store.lake.current(work.table.name, ALL), work.store.lake.partitions(source)
+    kept = [] if held is None or not held.fits(work.table) else _unchanged(keys, held, work.table, work.inputs)
     return [key for key in keys if key not in kept], _rows_of(held, kept, way) if held and kept else iter(())
 
 

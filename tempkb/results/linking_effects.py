@@ -18,6 +18,7 @@ import pyarrow as pa
 from tempkb.core.statistics import MIN_CLUSTERS, crossed_bootstrap, equivalence
 from tempkb.core.statistics.estimates import Floats
 from tempkb.core.wording import counted
+from tempkb.engine.steps import Work
 from tempkb.models.linking.known import rows_of
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.results.linking_sql import KS, SETUPS
@@ -259,11 +260,11 @@ _NEW = f"""
 _TABLES = (LINKING_SCORES.name, LINKERS.name)
 
 
-def linking_effects(store: Store) -> pa.Table:
-    """Return the rows of `linking_effects`; there are none without trained linkers."""
-    rows = [_row(group, k, effect) for k in _KS for group, found in read_effects(store, k).items() for effect in found]
+def linking_effects(work: Work) -> Iterator[pa.Table]:
+    """Yield the rows of `linking_effects`; there are none without trained linkers."""
+    rows = [_row(group, k, one) for k in _KS for group, found in read_effects(work.store, k).items() for one in found]
     rows.sort(key=lambda row: [row[name] for name in LINKING_EFFECTS.key])
-    return pa.Table.from_pylist(rows, LINKING_EFFECTS.schema)
+    yield pa.Table.from_pylist(rows, LINKING_EFFECTS.schema)
 
 
 def read_effects(store: Store, k: int) -> dict[Group, list[Effect]]:
@@ -273,8 +274,6 @@ def read_effects(store: Store, k: int) -> dict[Group, list[Effect]]:
         store: of the home.
         k: number of candidates among which the entity has to be.
     """
-    if not store.lake.versions(LINKING_SCORES.name):
-        return {}
     groups = [(row["release"], row["setup"]) for row in store.ask(_GROUPS, *_TABLES)]
     if not groups:
         return {}

@@ -123,7 +123,5 @@ def _no_such_pool(pool: str, release: str, there: set[tuple[str, str]]) -> Setti
 
 def _there(store: Store) -> set[tuple[str, str]]:
     """The releases and pools in which test mentions were linked."""
-    if not store.lake.versions(LINKING_SUMS.name):
-        return set()
     rows = store.ask(f"SELECT DISTINCT release, pool FROM {LINKING_SUMS.name} WHERE subset = 'test'", LINKING_SUMS.name)
     return {(row["release"], row["pool"]) for row in rows}

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from tempkb.core.statistics.differences import UNTRAINED, Cells, WeightedSum, weighted_sums
 from tempkb.core.statistics.estimates import codes
+from tempkb.engine.steps import Work
 from tempkb.models.linking.known import rows_of
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.results.linking_sql import METRICS, SETUPS, Figure, by_test, by_training, counts, in_and_out, spaces
 from tempkb.results.tables import LINKING_SUMS
-from tempkb.store.store import Store
 
 Answer = Callable[[str], pa.Table]
 """What answers SQL over the tables `NEEDS`."""
@@ -58,10 +58,10 @@ _ROWS = f"""
 """
 
 
-def read_sums(store: Store) -> pa.Table:
-    """Return the rows of `linking_sums` as they are by the present scores; there are none without scores of linkers."""
-    with store.asking(*NEEDS) as answer:
-        return sums_of(answer)
+def linking_sums(work: Work) -> Iterator[pa.Table]:
+    """Yield the rows of `linking_sums` as they are by the present scores; there are none without scores of linkers."""
+    with work.store.asking(*NEEDS) as answer:
+        yield sums_of(answer)
 
 
 def sums_of(answer: Answer) -> pa.Table:

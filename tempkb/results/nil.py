@@ -22,6 +22,7 @@ from tempkb.core.statistics.estimates import (
     ratio_mean,
     summed,
 )
+from tempkb.engine.steps import Work
 from tempkb.models.linking.nil import VALUES, p_values, scores_of_earlier
 from tempkb.models.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, linker_of, parts_of
 from tempkb.results.tables import NIL_RESULTS
@@ -50,10 +51,10 @@ def _only(mentions: Mentions, chosen: Bools) -> Mentions:
     return {name: column[chosen] for name, column in mentions.items()}
 
 
-def nil_results(store: Store) -> pa.Table:
-    """Return the rows of `nil_results`; there are none without scores in pools of earlier snapshots."""
-    rows = [{**row, "number": at} for at, row in enumerate(_rows(store), 1)]
-    return pa.Table.from_pylist(rows, NIL_RESULTS.schema)
+def nil_results(work: Work) -> Iterator[pa.Table]:
+    """Yield the rows of `nil_results`; there are none without scores in pools of earlier snapshots."""
+    rows = [{**row, "number": at} for at, row in enumerate(_rows(work.store), 1)]
+    yield pa.Table.from_pylist(rows, NIL_RESULTS.schema)
 
 
 def _rows(store: Store) -> Iterator[dict[str, Any]]:

@@ -81,8 +81,6 @@ def releases_asked(store: Store) -> list[str]:
 
 
 def _releases(store: Store, aggregate: Aggregate) -> list[dict[str, Any]]:
-    if not store.lake.partitions(aggregate.table):
-        return []
     return store.ask(f"{aggregate.releases} ORDER BY release", aggregate.table)
 
 
@@ -349,8 +347,6 @@ def read_levels_by_window(store: Store) -> list[dict[str, Any]]:
 
 def usual_delay(store: Store) -> Mapping[str, Any] | None:
     """Return the row of `fact_delays` about 95 % of the facts that begin in a window; None if it was not computed."""
-    if not store.lake.partitions(FACT_DELAYS.name):
-        return None
     condition = "facts = 'begun' AND relation = 'all' AND share = 0.95"
     rows = store.ask(f"FROM {FACT_DELAYS.name} WHERE {condition}", FACT_DELAYS.name)
     return rows[0] if rows else None
@@ -358,8 +354,6 @@ def usual_delay(store: Store) -> Mapping[str, Any] | None:
 
 def read_cutoffs(store: Store, request: KnowledgeRequest) -> list[dict[str, Any]]:
     """Return the rows of `estimated_cutoffs` of each release, model and scorer that is asked for."""
-    if not store.lake.partitions(ESTIMATED_CUTOFFS.name):
-        return []
     models = _ready_models(store, request.models)
     return [
         row

@@ -42,8 +42,6 @@ def _place(row: Row) -> tuple[object, ...]:
 
 def _of_answers(store: Store) -> Iterator[dict[str, Any]]:
     """The rows of answers to queries about facts, which are right if they are a right name."""
-    if not store.lake.partitions(JUDGED_ANSWERS.name):
-        return
     groups = store.ask(
         f"""
         SELECT j.release, j.model, j.decoder, list(exp(g.log_prob_nats) ORDER BY j.item_id) AS confidences,

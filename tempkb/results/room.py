@@ -5,19 +5,27 @@ from tempkb.engine.room import Room
 from tempkb.results import judged_tables, regimes
 from tempkb.results.popularity import RESULTS_BY_POPULARITY
 from tempkb.results.tables import TABLES
-from tempkb.results.views import OF_DATES, OF_ENTITIES, OF_GAPS, OF_LEAKS, OF_LINKING
+from tempkb.results.views import (
+    DATED_CHOICE_RESULTS,
+    DATED_CHOICES,
+    ENTITY_KNOWLEDGE,
+    LEAK_FREE_ITEMS,
+    OF_LINKING,
+    SCORES_BY_GAP,
+)
 
 VIEWS = (
     *(view for one in BENCHMARKS if one.reading for view in one.reading.views),
-    *OF_LEAKS,
-    *OF_GAPS,
-    *OF_ENTITIES,
+    LEAK_FREE_ITEMS,
+    SCORES_BY_GAP,
+    ENTITY_KNOWLEDGE,
     *OF_LINKING,
     *judged_tables.VIEWS,
     *regimes.VIEWS,
     RESULTS_BY_POPULARITY,
     regimes.UPDATED_MODELS,
-    *OF_DATES,
+    DATED_CHOICES,
+    DATED_CHOICE_RESULTS,
 )
 
 ROOM = Room("results", TABLES, VIEWS, "tempkb.results.steps")

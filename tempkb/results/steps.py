@@ -3,13 +3,11 @@
 What is imported here is little: commands that ask what is current compute nothing.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.engine.steps import Log, Look, Source, Step, Work
+from tempkb.engine.steps import Look, Source, Step
 from tempkb.engine.tasks import Task
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.linking.known import rows_of
@@ -20,14 +18,9 @@ from tempkb.platform.rooms import TABLES, VIEWS, steps
 from tempkb.results import tables
 from tempkb.results.judged_tables import ASKED, JUDGED_ANSWERS, JUDGED_CHANGES
 from tempkb.results.tables import ALL, KNOWLEDGE, KNOWS
-from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
 from tempkb.store.tables import Table, by_name
-from tempkb.store.versions import Version
 from tempkb.wiki.wikidata.tables import FACTS, WIKIDATA_ENTITIES
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _TABLES, _VIEWS = by_name(TABLES), by_name(VIEWS)
 _COMPARED = [one.reading.aggregate for one in BENCHMARKS if one.reading and one.reading.aggregate]
@@ -88,67 +81,38 @@ def _scores_of_tokens(store: Store, _key: str) -> list[str]:
     return [key for key in store.lake.keys(PROMPT_SCORES.name) if "--masked.answer_l2r-" in key]
 
 
-def _known(
-    store: Store, _keys: Sequence[str], made_from: Callable[[Table, str], Provenance], _log: Log
-) -> list[Version]:
-    from tempkb.results.tabling import read_known, rows_of_known
-
-    # Before anything is read, so that what is written meanwhile makes both stale.
-    provenances = [(table, made_from(table, ALL)) for table in (KNOWLEDGE, KNOWS)]
-    return [
-        store.write(table, ALL, [rows_of_known(table, known)], provenance)
-        for (table, provenance), known in zip(provenances, read_known(store), strict=True)
-    ]
-
-
-def _computed(place: str, work: Work) -> "list[pa.Table]":
-    """All rows of a table, in the order of its key, as the function of a module returns them for a store."""
-    module, _, name = place.rpartition(".")
-    return [getattr(import_module(f"tempkb.{module}"), name)(work.store)]
-
-
-def _estimated(work: Work) -> "Iterator[pa.Table]":
-    from tempkb.results.tabling import estimated_cutoffs
-
-    return estimated_cutoffs(work)
-
-
-def _judged(table: Table, work: Work) -> "Iterator[pa.Table]":
-    from tempkb.results.judging import judged
-
-    return judged(work, table)
-
-
 STEPS = (
-    Step((KNOWLEDGE, KNOWS), _every(*_SCORED, *(one.table for one in _COMPARED)), make_all=_known),
-    Step((tables.ESTIMATED_CUTOFFS,), _every("scored_changes"), _estimated),
+    Step(
+        (KNOWLEDGE, KNOWS), _every(*_SCORED, *(one.table for one in _COMPARED)), make_all="results.tabling.write_known"
+    ),
+    Step((tables.ESTIMATED_CUTOFFS,), _every("scored_changes"), "results.tabling.estimated_cutoffs"),
     Step(
         (tables.LINKING_EFFECTS,),
         _every(LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
-        partial(_computed, "results.linking_effects.linking_effects"),
+        "results.linking_effects.linking_effects",
     ),
     Step(
         (tables.LINKING_SUMS,),
         _every(LINKERS.name, LINKING_SCORES.name, *rows_of("types").needs),
-        partial(_computed, "results.linking_sums.read_sums"),
+        "results.linking_sums.linking_sums",
     ),
     Step(
         (tables.NIL_RESULTS,),
         _every(LINKING_SCORES.name, NIL_THRESHOLDS.name),
-        partial(_computed, "results.nil.nil_results"),
+        "results.nil.nil_results",
     ),
     Step(
         (tables.FACT_DELAYS,),
         _every(FACTS.name, WIKIDATA_ENTITIES.name),
-        partial(_computed, "results.delays.fact_delays"),
+        "results.delays.fact_delays",
         lambda _store: {"seed": tables.DELAYS_SEED, "years": tables.DELAYS_YEARS},
     ),
     Step(
         (JUDGED_ANSWERS,),
         (*_every(GENERATIONS.name, *ASKED), Source(PROMPT_SCORES, _scores_of_tokens, command=_command)),
-        partial(_judged, JUDGED_ANSWERS),
+        "results.judging.judged",
     ),
-    Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *ASKED), partial(_judged, JUDGED_CHANGES)),
+    Step((JUDGED_CHANGES,), _every(GENERATIONS.name, MODELS.name, *ASKED), "results.judging.judged"),
 )
 _SHOWN = {
     KNOWLEDGE: "knowledge",

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tempkb.core.prompts import QUESTION_ID
 from tempkb.core.wording import percent, rounded
-from tempkb.engine.steps import Work
+from tempkb.engine.steps import Log, Work
 from tempkb.models.generations.measures import NAMES
 from tempkb.models.known import until_in_words
 from tempkb.models.scores.tables import PROMPT_SCORES
@@ -19,12 +19,14 @@ from tempkb.results.judging import JUDGED, kept_of
 from tempkb.results.knowing import Known, by_question, known_by, known_of
 from tempkb.results.reading import Asking, read_answers, read_windows
 from tempkb.results.requests import AS_TYPED
-from tempkb.results.tables import ESTIMATED_CUTOFFS, KNOWLEDGE, NOT_COMPARED
+from tempkb.results.tables import ALL, ESTIMATED_CUTOFFS, KNOWLEDGE, KNOWS, NOT_COMPARED
+from tempkb.store.drafts import Provenance
 from tempkb.store.listings import Listing, as_csv, as_latex, estimate, named
 from tempkb.store.merge import union_by_key
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import SEPARATOR, Table
+from tempkb.store.versions import Version
 
 
 def rows_of_known(table: Table, known: Sequence[Known]) -> pa.Table:
@@ -33,18 +35,22 @@ def rows_of_known(table: Table, known: Sequence[Known]) -> pa.Table:
     return pa.Table.from_pylist(rows, table.schema)
 
 
-def read_known(store: Store) -> tuple[list[Known], list[Known]]:
-    """Return what models know of each release's last window, and of all windows, of the scores that are there now."""
-    last, every = list[Known](), list[Known]()
+def write_known(
+    store: Store, _keys: Sequence[str], made_from: Callable[[Table, str], Provenance], _log: Log
+) -> list[Version]:
+    """Write what models know of each release's last window, and of all windows, of the scores that are there now."""
+    known: dict[Table, list[Known]] = {KNOWLEDGE: [], KNOWS: []}
+    # Before anything is read, so that what is written meanwhile makes both stale.
+    provenances = {table: made_from(table, ALL) for table in known}
     for of_last, of_windows in read_windows(store):
-        last += known_of([of_last])
-        every += known_of(of_windows)
-    return last, every
+        known[KNOWLEDGE] += known_of([of_last])
+        known[KNOWS] += known_of(of_windows)
+    return [store.write(table, ALL, [rows_of_known(table, own)], provenances[table]) for table, own in known.items()]
 
 
 def estimated_cutoffs(work: Work) -> Iterator[pa.Table]:
     """Return the rows of `estimated_cutoffs`, in the order of the key; of scores that are as they were, those there."""
-    new, kept = kept_of(work, ESTIMATED_CUTOFFS, PROMPT_SCORES.name, "scorer")
+    new, kept = kept_of(work, PROMPT_SCORES.name, "scorer")
     every = read_answers(work.store, by_all_scorers=True) if new else iter(())
     rows = [cutoff_row(one) for one in every if f"{one.model}{SEPARATOR}{one.scorer}" in new]
     fresh = iter([pa.Table.from_pylist(rows, ESTIMATED_CUTOFFS.schema)])

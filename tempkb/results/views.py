@@ -115,9 +115,6 @@ ENTITY_KNOWLEDGE = View(
     ),
 )
 
-OF_ENTITIES = (ENTITY_KNOWLEDGE,)
-
-
 _BY_WINDOW = united(
     [
         Part(f"SELECT '{one.name}' AS benchmark, * FROM ({one.reading.by_window.query})", one.reading.by_window.needs)
@@ -148,9 +145,6 @@ SCORES_BY_GAP = View(
     needs=(MODELS.name, PROMPT_SCORES.name),
     optional=_BY_WINDOW.needs,
 )
-
-OF_GAPS = (SCORES_BY_GAP,)
-
 
 _ITEMS = united([one.reading.items for one in BENCHMARKS if one.reading and one.reading.items])
 
@@ -183,9 +177,6 @@ LEAK_FREE_ITEMS = View(
     needs=(MODELS.name,),
     optional=_ITEMS.needs,
 )
-
-OF_LEAKS = (LEAK_FREE_ITEMS,)
-
 
 _OF_CHOICE = "release, model, way, asked, measure"
 _IDS = "list_sort(list_distinct(list_transform(answers, lambda one: one.entity_id)))"
@@ -260,9 +251,6 @@ DATED_CHOICE_RESULTS = View(
     ),
     needs=(DATED_CHOICES.name,),
 )
-
-OF_DATES = (DATED_CHOICES, DATED_CHOICE_RESULTS)
-
 
 _OF_SUM = """
     metric, k, value, standard_error, seed_error, low, high, n_items, n_clusters, n_linkers, n_seeds

@@ -14,7 +14,7 @@ from tempkb.commands.cli import main
 from tempkb.commands.declared import words_typed
 from tempkb.core.errors import SettingsError
 from tempkb.core.model_words import ModelRequest
-from tempkb.core.options import ODD, Count, InOrder, Share, allowed, one_of, options_of, read_as
+from tempkb.core.options import ODD, Count, InOrder, Share, allowed, options_of, read_as
 from tempkb.core.settings import Settings
 from tempkb.core.windows import Granularity
 from tempkb.models.linking.requests import AddRequest, LinkRequest, TrainRequest
@@ -232,7 +232,6 @@ def test_a_word_that_a_type_does_not_have_is_refused(kind, word):
         (Literal["a", "b", "c"], "a, b or c"),
         (Granularity, "week, month, quarter or year"),
         (InOrder[date], "a day, YYYY-MM-DD"),
-        (Annotated[str, one_of("x", "y")], "x or y"),
         (Literal["all"] | InOrder[int], "all or a whole number"),
     ],
     ids=without_addresses,

@@ -23,13 +23,13 @@ from tempkb.benchmarks.ecbd.released import (
 )
 from tempkb.benchmarks.ecbd.sentence_filters import quoted_spans
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans
-from tempkb.benchmarks.released_files import read_records
 from tempkb.benchmarks.sentences import Place
 from tempkb.core.windows import Granularity
 from tempkb.store.plain import plain_rows
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.real.data import DATA, DUMPS, REAL, as_history, definition_of, filled, unmasked
+from tempkb_tests.real.released_files import read_records
 from tempkb_tests.real.test_facts import FILES, dump_of, raw_entities, store  # noqa: F401 - a fixture
 
 pytestmark = REAL

@@ -14,7 +14,6 @@ from tempkb.benchmarks.dynamic_templama.changes import Query, released_changes
 from tempkb.benchmarks.dynamic_templama.views import share_lost, split_shares
 from tempkb.benchmarks.fact_queries.exporting import records_of
 from tempkb.benchmarks.fact_queries.prompts import template_set
-from tempkb.benchmarks.released_files import read_records
 from tempkb.benchmarks.templama.future import future_relation_rows
 from tempkb.benchmarks.templama.reading import STALE_ANSWERS
 from tempkb.platform.api import open_store
@@ -25,6 +24,7 @@ from tempkb.wiki.wikidata.views import true_within
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release
 from tempkb_tests.real.data import DATA, DUMPS, REAL
+from tempkb_tests.real.released_files import read_records
 from tempkb_tests.wiki.wikidata.items import item, read_home, said, write_lines
 
 pytestmark = REAL

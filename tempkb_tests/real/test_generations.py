@@ -1,12 +1,13 @@
 """What random models say of the queries of TempLAMA's released validation set, beside the definitions of decoders."""
 
 import json
+from typing import get_args
 
 import pytest
 
 from tempkb.core.prompts import Question
 from tempkb.models.decoding.decoder import Decoder
-from tempkb.models.decoding.replies import GENERATION_STATUSES
+from tempkb.models.decoding.replies import GenerationStatus
 from tempkb_tests.models.decoding import oracle
 from tempkb_tests.models.tiny import KINDS
 from tempkb_tests.real.data import REAL
@@ -37,7 +38,7 @@ def test_every_query_has_an_answer_or_a_reason_and_each_is_that_of_the_definitio
     assert len(answers) == len(questions)
     for question, found in zip(questions, answers, strict=True):
         assert [one.rank for one in found] == list(range(1, len(found) + 1))
-        assert {one.status for one in found} <= set(GENERATION_STATUSES)
+        assert {one.status for one in found} <= {*get_args(GenerationStatus)}
         if kind == "gpt2":
             assert (found[0].status == "no_left_context") == (not question.left.strip())
     step = len(questions) // _COMPARED

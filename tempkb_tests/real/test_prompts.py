@@ -8,12 +8,12 @@ import pytest
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
 from tempkb.benchmarks.fact_queries.prompts import forms_of, template_set
-from tempkb.benchmarks.released_files import read_records
 from tempkb.core.prompts import Prompt
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.scoring import Scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.real.data import DATA, REAL, definition_of, filled
+from tempkb_tests.real.released_files import read_records
 
 pytestmark = REAL
 SAMPLES = DATA / "ecbd" / "ekp_2020_2021"

@@ -14,7 +14,6 @@ import types
 
 import pytest
 
-from tempkb.benchmarks.released_files import read_records
 from tempkb.core.prompts import Prompt
 from tempkb.models.loading import loaded
 from tempkb.models.rows import Plan
@@ -22,6 +21,7 @@ from tempkb.models.scoring import Scorer
 from tempkb_tests.bench.scoring import minicons_scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.real.data import DATA, REAL, filled
+from tempkb_tests.real.released_files import read_records
 
 pytestmark = REAL
 SAMPLES = DATA / "ecbd" / "ekp_2020_2021" / "all_ent_2020_2021_np_500samples.json"

@@ -21,7 +21,6 @@ from tempkb.results.linking_effects import (
     Gains,
     effect_between,
     effect_of,
-    linking_effects,
     read_effects,
     shock_quarter,
 )
@@ -259,7 +258,7 @@ def test_a_home_without_trained_linkers_has_no_effects(home_folder):
     assert read_effects(store, 1) == {}
     fill(store, seeds=0)
     assert read_effects(store, 1) == {}
-    assert linking_effects(store).num_rows == 0
+    assert make(store, LINKING_EFFECTS).rows == 0
 
 
 def test_the_degrees_of_freedom_of_two_random_factors_are_known():

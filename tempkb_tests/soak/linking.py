@@ -22,7 +22,8 @@ from unittest import mock
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.models.linking.tables import LINKING_SCORES
 from tempkb.platform.api import open_store
-from tempkb.results.linking_effects import LINKER_MINUS_PRIOR, linking_effects
+from tempkb.results.linking_effects import LINKER_MINUS_PRIOR
+from tempkb.results.tables import LINKING_EFFECTS
 from tempkb_tests.conftest import run_tempkb
 
 _RELEASE, _CUTS = "demo", "2022-01-01..2024-01-01/yearly"
@@ -73,7 +74,7 @@ def report() -> list[str]:
     store = open_store()
     found = store.ask(_ACCURACIES, LINKING_SCORES.name, TEMPEL_MENTIONS.name)
     _print_table(found, ("who", "category", "is_shared", "n", "at_1", "at_4", "at_16", "at_64"))
-    rows = linking_effects(store).to_pylist()
+    rows = store.read(LINKING_EFFECTS.name).to_pylist()
     _print_table(rows, ("setup", "contrast", "k", *_SHOWN, "n_items", "n_clusters", "n_seeds", "verdict", "note"))
     n_tests = sum(row["n"] for row in found if row["who"] == "prior")
     wrong = [] if n_tests >= _FEWEST else [f"{n_tests} test mentions; expected at least {_FEWEST}"]

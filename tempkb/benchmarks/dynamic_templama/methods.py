@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from tempkb.benchmarks.card import plot_bars, texts_beside
+from tempkb.benchmarks.card import plot_bars
 from tempkb.benchmarks.dynamic_templama.building import build_changes, count_tokens
 from tempkb.benchmarks.dynamic_templama.reading import PROMPTING
 from tempkb.benchmarks.dynamic_templama.tables import (
@@ -31,6 +31,7 @@ from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import Closing, Made, Methods, Step, Versions
 from tempkb.benchmarks.register import release_files
+from tempkb.core.files import toml_beside
 from tempkb.engine.tasks import Picture, Rows, Shows
 from tempkb.store.listings import Sheet
 from tempkb.store.materialise import glance
@@ -51,7 +52,7 @@ def changes_in_words(store: Store, release: Release) -> str:
             "SELECT change, coalesce(role, ''), count(*) FROM changes GROUP BY ALL ORDER BY ALL"
         ).fetchall()
     counts = "\n".join(f"| {change} | {role} | {n:,} |" for change, role, n in counted)
-    texts, rule = texts_beside(__file__), release.design.changes
+    texts, rule = toml_beside(__file__, "card.toml"), release.design.changes
     return str(texts["changes"].format(rule=rule, explanation=texts["rules"][rule], counts=counts))
 
 
@@ -156,12 +157,7 @@ def _closing(store: Store, release: Release) -> Closing:
 
 _CHANGES_STEP = Step(
     DYNAMIC_TEMPLAMA_CHANGES.name,
-    (
-        Made(
-            DYNAMIC_TEMPLAMA_CHANGES,
-            (DYNAMIC_TEMPLAMA_QUERIES, FACT_SPELLS),
-        ),
-    ),
+    (Made(DYNAMIC_TEMPLAMA_CHANGES, (DYNAMIC_TEMPLAMA_QUERIES, FACT_SPELLS)),),
     build_changes,
     (UPDATES_ARE_WHOLE,),
     _shows_of_changes,
@@ -169,12 +165,7 @@ _CHANGES_STEP = Step(
 _PROMPTS_STEP = prompts_step(_TABLES, (DYNAMIC_TEMPLAMA_CHANGES,))
 _TOKENS_STEP = Step(
     ANSWER_TOKENS.name,
-    (
-        Made(
-            ANSWER_TOKENS,
-            (FACT_SPELLS,),
-        ),
-    ),
+    (Made(ANSWER_TOKENS, (FACT_SPELLS,)),),
     count_tokens,
 )
 

@@ -1,15 +1,16 @@
 """Assigns items to the categories of the paper's Table 1, and finds items that are not entities."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from tempkb.core.files import toml_beside
 
 if TYPE_CHECKING:
     import duckdb
 
 MISC = "Misc."
+_table = partial(toml_beside, __file__, "categories.toml")
 
 
 @cache
@@ -73,8 +74,3 @@ def categorise(connection: "duckdb.DuckDBPyConnection") -> None:
 def _fill(connection: "duckdb.DuckDBPyConnection", name: str, rows: Iterable[tuple[str, str, int]]) -> None:
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} (class_id VARCHAR, name VARCHAR, place INTEGER)")
     connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", list(rows))
-
-
-@cache
-def _table() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("categories.toml").read_text("utf-8"))

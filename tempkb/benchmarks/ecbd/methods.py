@@ -189,10 +189,7 @@ _STEP = Step(
             ECBD_ENTITIES,
             (STABLE_SNAPSHOTS, ENTITY_POPULARITY, WIKIDATA_ENTITIES, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES),
         ),
-        Made(
-            ECBD_SENTENCES,
-            (ECBD_ENTITIES, PAGE_TEXTS, PAGE_LINKS, MENTIONS),
-        ),
+        Made(ECBD_SENTENCES, (ECBD_ENTITIES, PAGE_TEXTS, PAGE_LINKS, MENTIONS)),
         Made(ECBD_CLOZE, (ECBD_SENTENCES,)),
         Made(ECBD_RELEASES, (ECBD_CLOZE,)),
     ),
@@ -202,12 +199,7 @@ _STEP = Step(
 )
 _PROMPTS_STEP = Step(
     ECBD_PROMPTS.name,
-    (
-        Made(
-            ECBD_PROMPTS,
-            (ECBD_CLOZE, ECBD_RELEASES),
-        ),
-    ),
+    (Made(ECBD_PROMPTS, (ECBD_CLOZE, ECBD_RELEASES)),),
     write_prompts,
     OF_PROMPTS,
     shows_of_prompts(ECBD_PROMPTS),

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tempkb.benchmarks.card import Card, card_beside, plot_lines, popularity_in_words, popularity_of, texts_beside
+from tempkb.benchmarks.card import Card, card_beside, plot_lines, popularity_in_words, popularity_of
 from tempkb.benchmarks.fact_queries.design import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import release_files, release_versions
-from tempkb.core.files import read_parquet
+from tempkb.core.files import read_parquet, toml_beside
 from tempkb.engine.tasks import Picture, Rows, Shown
 from tempkb.store.materialise import glance
 from tempkb.store.memory import asking, view_files
@@ -50,14 +50,14 @@ def card_of(
             most_share=n_most / max(n_queries, 1),
             language=design.language,
             max_subjects=design.max_subjects,
-            by=texts_beside(__file__)["by"][design.popularity],
+            by=toml_beside(__file__, "card.toml")["by"][design.popularity],
             n_subjects=sum(n for _, n, _ in counted),
             aliases="" if release.preset == "paper" else ", each with its other names (`aliases`)",
             changes=changes(store, release),
             relations="\n".join(f"| {relation} | {n:,} | {m:,} |" for relation, n, m in counted),
             answers="possibly" if design.answers == "possible" else "certainly",
             rules=design.rules,
-            ambiguous=texts_beside(__file__)["ambiguous"][design.ambiguous],
+            ambiguous=toml_beside(__file__, "card.toml")["ambiguous"][design.ambiguous],
             **popularity_in_words(
                 popularity_of(store, release.name, design.end, queries, ("subject_id", "s.entity_id"))
             ),

@@ -2,7 +2,6 @@
 
 import csv
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from typing import NamedTuple
 
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.core.errors import DesignError
+from tempkb.core.files import toml_beside
 from tempkb.core.prompts import Prompt
 from tempkb.core.titles import in_capital
 from tempkb.core.windows import Granularity
@@ -176,18 +176,10 @@ def number_templates(templates: Sequence[Template]) -> Mapping[Template, int]:
 
 
 @cache
-def _listed() -> dict[str, list[dict[str, str]]]:
-    listed: dict[str, list[dict[str, str]]] = tomllib.loads(
-        Path(__file__).with_name("templates.toml").read_text("utf-8")
-    )
-    return listed
-
-
-@cache
 def _sets() -> dict[str, tuple[Template, ...]]:
     return {
         name: tuple(Template(row["relation"], row["language"], row["wording"], row["name"]) for row in rows)
-        for name, rows in _listed().items()
+        for name, rows in toml_beside(__file__, "templates.toml").items()
     }
 
 
@@ -199,7 +191,7 @@ def _nouns() -> dict[tuple[str, str, str], str]:
     """
     return {
         (row["relation"], row["language"], row["wording"]): row["subject_noun"]
-        for rows in _listed().values()
+        for rows in toml_beside(__file__, "templates.toml").values()
         for row in rows
     }
 

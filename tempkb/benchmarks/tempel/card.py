@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tempkb.benchmarks.card import Card, card_beside, popularity_in_words, popularity_of, texts_beside
+from tempkb.benchmarks.card import Card, card_beside, popularity_in_words, popularity_of
 from tempkb.benchmarks.linkable.declaration import N_WORDS, fixed_size
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import release_files, release_versions
@@ -12,7 +12,7 @@ from tempkb.benchmarks.tempel.candidates import filters_of
 from tempkb.benchmarks.tempel.design import Release
 from tempkb.benchmarks.tempel.exporting import retrieval_pool
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_RELEASES, TEMPEL_STATISTICS
-from tempkb.core.files import read_parquet
+from tempkb.core.files import read_parquet, toml_beside
 from tempkb.core.pictures import as_markdown, figure
 from tempkb.store.store import Store
 from tempkb.wiki.wikidata.scope import language_of_wiki
@@ -52,7 +52,7 @@ def _retrieval(asked: str) -> str:
     """The section about the files for tools of retrieval, if they were asked for."""
     if not asked:
         return ""
-    texts, n = texts_beside(__file__)["retrieval"], fixed_size(retrieval_pool(asked))
+    texts, n = toml_beside(__file__, "card.toml")["retrieval"], fixed_size(retrieval_pool(asked))
     pool = texts["own"] if n is None else texts["fixed"].format(n=f"{n:,}")
     return str(texts["text"].format(n_words=N_WORDS, pool=pool))
 

@@ -226,24 +226,12 @@ def _closing(store: Store, release: Release) -> Closing:
 _STEP = Step(
     "tempel",
     (
-        Made(
-            TEMPEL_PLANS,
-            (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS, PAGE_TEXTS),
-        ),
-        Made(
-            TEMPEL_FILTERS,
-            (TEMPEL_PLANS,),
-        ),
-        Made(
-            TEMPEL_MENTIONS,
-            (TEMPEL_PLANS,),
-        ),
+        Made(TEMPEL_PLANS, (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS, PAGE_TEXTS)),
+        Made(TEMPEL_FILTERS, (TEMPEL_PLANS,)),
+        Made(TEMPEL_MENTIONS, (TEMPEL_PLANS,)),
         Made(TEMPEL_ENTITIES, (TEMPEL_PLANS,)),
         Made(TEMPEL_RELEASES, (TEMPEL_MENTIONS, TEMPEL_ENTITIES)),
-        Made(
-            TEMPEL_STATISTICS,
-            (TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES),
-        ),
+        Made(TEMPEL_STATISTICS, (TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)),
     ),
     write_release,
     PROMISES,
@@ -251,23 +239,13 @@ _STEP = Step(
 )
 _TEXTS_STEP = Step(
     ENTITY_TEXTS.name,
-    (
-        Made(
-            ENTITY_TEXTS,
-            (TEMPEL_ENTITIES, TEMPEL_RELEASES, PAGE_TEXTS),
-        ),
-    ),
+    (Made(ENTITY_TEXTS, (TEMPEL_ENTITIES, TEMPEL_RELEASES, PAGE_TEXTS)),),
     _each_cut(ENTITY_TEXTS, write_entity_texts),
     OF_TEXTS,
 )
 _NEW_STEP = Step(
     TEMPEL_NEW_ENTITIES.name,
-    (
-        Made(
-            TEMPEL_NEW_ENTITIES,
-            (TEMPEL_ENTITIES, TEMPEL_RELEASES, STABLE_SNAPSHOTS, PAGE_TEXTS),
-        ),
-    ),
+    (Made(TEMPEL_NEW_ENTITIES, (TEMPEL_ENTITIES, TEMPEL_RELEASES, STABLE_SNAPSHOTS, PAGE_TEXTS)),),
     _each_cut(TEMPEL_NEW_ENTITIES, write_new_entities),
     OF_NEW,
 )

@@ -4,25 +4,21 @@ A model that knows how the world changes should be less certain about facts that
 farther they are in the future.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from tempkb.benchmarks.fact_queries.prompts import form_of
 from tempkb.benchmarks.templama.tables import FUTURE, TEMPLAMA_PROMPTS
+from tempkb.core.files import toml_beside
 from tempkb.core.prompts import Prompt
-
-_HERE = Path(__file__)
 
 
 def future_relation_rows(wiki: str, release: str) -> list[dict[str, Any]]:
     """Return the rows of `future_relation_queries` for a release, in key order."""
-    sets = _answer_sets()
-    groups = tomllib.loads(_HERE.with_name("future_relations.toml").read_text("utf-8"))["queries"]
+    sets = toml_beside(__file__, "answer_sets.toml")
+    groups = toml_beside(__file__, "future_relations.toml")["queries"]
     queries = [(query, group) for group in groups for query in group["queries"]]
     return [
         {
@@ -40,11 +36,6 @@ def future_relation_rows(wiki: str, release: str) -> list[dict[str, Any]]:
         }
         for number, (query, group) in enumerate(queries, 1)
     ]
-
-
-@cache
-def _answer_sets() -> dict[str, Any]:
-    return tomllib.loads(_HERE.with_name("answer_sets.toml").read_text("utf-8"))
 
 
 def future_prompts(queries: Iterable[Mapping[str, Any]]) -> pa.Table:

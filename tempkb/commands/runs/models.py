@@ -169,7 +169,7 @@ def _require_prompts(kind: Kind, store: Store, families: Sequence[Any], words: W
     """
     request, said = kind.request.of(words), list[str]()
     # The family of a checkpoint is known once it is read; until then it may be any that has such a scorer.
-    able = [name for name in TRAITS if not request.template or request.template in kind.templates(name)]
+    able = [name for name in TRAITS if not request.template or request.template in kind.templates[name]]
     asked = [
         one
         for family in dict.fromkeys(families or able[:1] or TRAITS)

@@ -11,18 +11,18 @@ import shutil
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tempkb.benchmarks.register import entry_path, frozen_versions, release_names, strike
-from tempkb.core.errors import SettingsError, StoredDamageError, TempkbError
+from tempkb.core.errors import SettingsError, TempkbError
 from tempkb.core.files import own_tree, real_folders, remove_tree
+from tempkb.core.model_words import NAME_PATTERN
 from tempkb.core.windows import Window
 from tempkb.models.corpora.tables import DATED_TEXTS, HOME, partition_of
 from tempkb.models.generations.kind import KINDS
-from tempkb.models.known import TRAINING
+from tempkb.models.known import TRAINING, unless_damaged
 from tempkb.models.linking.known import known_linkers
 from tempkb.models.linking.tables import LINKERS, LINKING_SCORES, parts_of
-from tempkb.models.tables import MODELS, NAME_PATTERN, drafts_of
+from tempkb.models.tables import MODELS, drafts_of
 from tempkb.platform.planning.due import look_out
 from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store
@@ -84,20 +84,12 @@ def of_release(store: Store, name: str) -> Removal:
     names = release_names(store.home)
     if name not in names and not found:
         raise SettingsError(f"--release {name}: no such release; there: {', '.join(names) or 'none'}")
-    trained = [row["linker"] for row in _known_linkers(store) if row["release"] == name]
+    trained = [row["linker"] for row in unless_damaged(known_linkers, store.lake) if row["release"] == name]
     notes = [
         f"Linkers that were trained on it stay ({', '.join(trained)}): they link no mentions of another release of "
         "this name; to remove one: tempkb linker rm NAME"
     ]
     return Removal(found, releases=[name], notes=notes if trained else [])
-
-
-def _known_linkers(store: Store) -> list[dict[str, Any]]:
-    """The linkers of the home; none if their table is damaged, which prevents no removal."""
-    try:
-        return known_linkers(store.lake)
-    except StoredDamageError:
-        return []
 
 
 def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
@@ -157,7 +149,8 @@ def of_linker(store: Store, name: str) -> Removal:
     has_checkpoint = re.fullmatch(NAME_PATTERN, name) is not None and checkpoint.is_dir()
     removal = _of_row(store, LINKERS, store.home.linkers, name, has_more=has_checkpoint)
     removal.drafts = [drafts_of("linker", name)]
-    has_row = any(one["checkpoint"] == f"{checkpoint.parent.name}/{name}" for one in _known_linkers(store))
+    rows = unless_damaged(known_linkers, store.lake)
+    has_row = any(one["checkpoint"] == f"{checkpoint.parent.name}/{name}" for one in rows)
     if has_checkpoint and (checkpoint.is_symlink() or not (has_row or (checkpoint / TRAINING).is_file())):
         removal.notes.append(f"{checkpoint} stays, since tempkb did not write it.")
     elif has_checkpoint:

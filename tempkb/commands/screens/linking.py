@@ -137,8 +137,6 @@ def print_linker(name: str) -> None:
 def print_scores(names: Sequence[str], words: Words) -> None:
     """Print how many of the mentions that were asked for each linker has linked rightly."""
     request, store = LinkRequest.of(words), open_store()
-    if not store.lake.partitions(LINKING_SCORES.name):
-        return
     asked = {
         "linker": names,
         "subset": [request.subset],

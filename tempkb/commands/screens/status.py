@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from tempkb.benchmarks.register import entries, is_at_work, unfinished_releases
 from tempkb.commands.screens.console import Screen, headed, print_next, say, show
-from tempkb.core.errors import StoredDamageError
 from tempkb.core.locks import LockTimeoutError
 from tempkb.core.settings import at_home
 from tempkb.core.windows import window_of_key, windows_until
 from tempkb.core.wording import counted, spanned
 from tempkb.engine.steps import Look
 from tempkb.models.again import command_for, odd_said
-from tempkb.models.known import known_models
+from tempkb.models.known import known_models, unless_damaged
 from tempkb.models.linking.known import gone, known_linkers, mend_in_words
 from tempkb.models.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.models.scores.tables import PROMPT_SCORES, model_of
@@ -24,7 +23,6 @@ from tempkb.models.tables import READY
 from tempkb.platform.api import open_store
 from tempkb.platform.planning.built import untaken_here
 from tempkb.platform.rooms import steps
-from tempkb.store.lake import Lake
 from tempkb.store.listings import Listing, in_order, named
 from tempkb.store.opening import DatabaseFileError
 from tempkb.store.store import Store
@@ -64,7 +62,7 @@ def print_status() -> None:
     """Print the dumps of the home, and which partitions are built, out of date, pending or damaged."""
     store = open_store()
     # Read before the look, which shows the damage that is met here.
-    models, linkers = _known(store, known_models), _known(store, known_linkers)
+    models, linkers = (unless_damaged(read, store.lake) for read in (known_models, known_linkers))
     models = [{**row, "status": _GONE} if row["status"] == READY and gone(row) else row for row in models]
     with store.lake.one_look():
         _print_status(store, models, linkers)
@@ -181,14 +179,6 @@ def _print_releases(store: Store) -> None:
             f"tempkb rm --release {name}"
         )
         say(f"release {name} {'is being built' if is_at_work(store.home, name) else killed}")
-
-
-def _known(store: Store, read: Callable[[Lake], list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The models or linkers of the home; none if the table is damaged, which is then printed with all other damage."""
-    try:
-        return read(store.lake)
-    except StoredDamageError:
-        return []
 
 
 def _with_scores(

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import date
 
 from tempkb.core.errors import SettingsError
+from tempkb.core.model_words import NAME_PATTERN
 from tempkb.core.options import Option
 from tempkb.core.wording import counted
 from tempkb.engine.steps import Look, Source, Step
 from tempkb.engine.tasks import Task, said_in
 from tempkb.models.corpora.requests import CorpusRequest
 from tempkb.models.corpora.tables import DATED_TEXTS, HOME, parts_of
-from tempkb.models.tables import NAME_PATTERN
 from tempkb.store.lake import Lake
 from tempkb.store.store import Store
 from tempkb.store.versions import Version

@@ -34,12 +34,12 @@ before its answer has an end, by the number of its tokens, is `cut_off`; without
 
 import math
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
+
+from tempkb.core.files import toml_beside
 
 GenerationStatus = Literal[
     "answered",
@@ -53,10 +53,8 @@ GenerationStatus = Literal[
     "not_alignable",
     "not_finite",
 ]
-GENERATION_STATUSES: tuple[GenerationStatus, ...] = get_args(GenerationStatus)
 
 Stopped = Literal["end_token", "sentence_end", "line_end", "right_context", "closing_sentinel", "length", "mask_count"]
-STOPPED: tuple[Stopped, ...] = get_args(Stopped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +230,7 @@ class Words:
 @cache
 def words() -> Words:
     """Return the words of `replies.toml`."""
-    data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    data = toml_beside(__file__, "replies.toml")
     lead_in = re.compile(rf"\s*(?:{'|'.join(data['lead_ins'])})(?=\W|\Z)\s*", re.IGNORECASE)
     return Words(tuple(data["refusals"]), lead_in, tuple((opens, closes) for opens, closes in data["reasoning"]))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tempkb.benchmarks.prompting import Prompting, Way
-from tempkb.core.model_words import Dtype, Family
+from tempkb.core.model_words import Family
 from tempkb.core.prompts import QUESTION_ID, Question
 from tempkb.models.generations.tables import GENERATIONS
 from tempkb.models.scorers import WAYS, decoder_name, require_way
@@ -27,7 +27,9 @@ class _Generations(Kind):
     table, column = GENERATIONS, "decoder"
     key, key_sql = "question_id", QUESTION_ID
     first = "rank = 1"
-    texts = ("left_context", "right_context")
+    templates = WAYS
+    require, named = staticmethod(require_way), staticmethod(decoder_name)
+    asked, texts = Question, ("left_context", "right_context")
     # A beam search of 100 takes seconds a question, and what a killed run has not finished is lost.
     n_of_shard = 256
 
@@ -39,22 +41,6 @@ class _Generations(Kind):
         if own is None:
             return [Way(template, tuple(variants or prompting.defaults[:1]))]
         return [Way(template or own.template, tuple(variants or own.variants), own.condition)]
-
-    def templates(self, family: Family) -> Sequence[str]:
-        """Return the names of decoders."""
-        return WAYS[family]
-
-    def require(self, family: Family, template: str) -> None:
-        """Refuse a decoder that models of a family do not have."""
-        require_way(family, template)
-
-    def named(self, family: Family, template: str, dtype: Dtype) -> str:
-        """Return the name of a decoder."""
-        return decoder_name(family, template, dtype)
-
-    def asked(self, texts: Sequence[str]) -> Question:
-        """Return a question."""
-        return Question(*texts)
 
     def asker(self, model: "LoadedModel", template: str, limits: "Limits") -> Asker:
         """Return a decoder of questions."""

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 import tempkb
-from tempkb.benchmarks.card import texts_beside
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
 from tempkb.benchmarks.linkable.declaration import N_WORDS as SENTENCE_WORDS
 from tempkb.benchmarks.linkable.texts import DESCRIBED, N_CHARS, N_WORDS
+from tempkb.core.files import toml_beside
 from tempkb.models.linking.answering import AsOf, as_of_day, candidates_at, encoder_row, request_for
 from tempkb.models.linking.checkpoints import Layout, layout_of
 from tempkb.models.linking.inputs import Inputs
@@ -99,7 +99,7 @@ def _copy_encoder(folder: ExportFolder, layout: Layout) -> None:
 def _card(store: Store, row: Mapping[str, Any], cut: date, n: int, inputs: Inputs) -> str:
     trained = f"trained on the release {row['release']} at {row['cut']}" if row["cut"] else f"from {row['checkpoint']}"
     tower = inputs.mention_tower
-    texts = texts_beside(__file__)
+    texts = toml_beside(__file__, "card.toml")
     form = texts["marked" if tower.has_markers else "plain"]
     # Without the mention and its marks; of other encoders tempkb reads a sentence.
     words = (tower.max_tokens - _MENTION_TOKENS) // 2 * 3 // 4

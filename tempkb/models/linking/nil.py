@@ -6,7 +6,7 @@ Of each linker the validation mentions of later snapshots say from where on this
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +14,10 @@ import pyarrow as pa
 from tempkb.core.statistics.calibration import clustered_auc
 from tempkb.core.statistics.estimates import MIN_CLUSTERS, Floats
 from tempkb.core.wording import counted
+from tempkb.engine.steps import Work
 from tempkb.models.linking.tables import LINKING_SCORES, MEASURES, NIL_THRESHOLDS, earlier_pools
 from tempkb.store.lake import Lake
 from tempkb.store.versions import Version
-
-if TYPE_CHECKING:
-    import duckdb
 
 _KEPT = 1_000  # values of present mentions, so that p is exact to a thousandth
 VALUES = """
@@ -86,9 +84,9 @@ def scores_of_earlier(lake: Lake, linker: str) -> list[Version]:
     return lake.versions(LINKING_SCORES.name, earlier_pools(lake.partitions(LINKING_SCORES.name), linker))
 
 
-def thresholds(connection: "duckdb.DuckDBPyConnection", linker: str) -> pa.Table:
-    """Return the rows of a linker, from the scores in the view `linking_scores`."""
-    mentions = connection.sql(
+def thresholds(work: Work) -> Iterator[pa.Table]:
+    """Yield the rows of a linker, from its scores."""
+    mentions = work.connection.sql(
         f"""
         SELECT release, cut, pool, target_page_id, gold_is_candidate, {VALUES} FROM {LINKING_SCORES.name}
         WHERE subset = 'validation' ORDER BY release, cut, pool, target_page_id, anchor_page_id, start_char
@@ -96,8 +94,8 @@ def thresholds(connection: "duckdb.DuckDBPyConnection", linker: str) -> pa.Table
     ).to_arrow_table()
     # Only mentions of both kinds tell.
     is_telling = len(mentions["gold_is_candidate"].unique()) == 2
-    rows = [_row(linker, measure, mentions) for measure in MEASURES] if is_telling else []
-    return pa.Table.from_pylist(rows, NIL_THRESHOLDS.schema)
+    rows = [_row(work.key, measure, mentions) for measure in MEASURES] if is_telling else []
+    yield pa.Table.from_pylist(rows, NIL_THRESHOLDS.schema)
 
 
 def _row(linker: str, measure: str, mentions: pa.Table) -> dict[str, Any]:

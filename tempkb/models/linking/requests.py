@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from tempkb.benchmarks.linkable.declaration import OWN_POOL, pool_name
 from tempkb.core.errors import SettingsError
+from tempkb.core.model_words import require_name
 from tempkb.core.options import Count, Form, InOrder, Request, Words, option, options_of, read_as
 from tempkb.models.training.requests import Pairs, as_pairs
 
@@ -105,8 +106,11 @@ def linker_request(name: str, words: Words) -> TrainRequest | AddRequest:
     Raises:
         SettingsError: the name or a word is not allowed, or words exclude one another.
     """
+    # Tables are no business of a command that only says what may be asked for.
+    from tempkb.models.linking.tables import BASELINES
+
     what = f"linker {name!r}"
-    _require_name(name)
+    require_name(what, name, f"and neither {' nor '.join(BASELINES)}, which every home has", BASELINES)
     if words.get("checkpoint"):
         return _add_request(what, name, words)
     if not words.get("release") or not words.get("cut"):
@@ -167,15 +171,3 @@ def _add_request(what: str, name: str, words: Words) -> AddRequest:
             "choose another name"
         )
     return AddRequest.of(words, what, linker=name)
-
-
-def _require_name(name: str) -> None:
-    # Tables are no business of a command that only says what may be asked for.
-    from tempkb.models.linking.tables import BASELINES
-    from tempkb.models.tables import NAME_PATTERN
-
-    if not re.fullmatch(NAME_PATTERN, name) or name in BASELINES:
-        raise SettingsError(
-            f"linker {name!r}: found a name that is not allowed; expected lower-case letters, digits, dots, "
-            f"underscores and single hyphens, and neither {' nor '.join(BASELINES)}, which every home has"
-        )

@@ -6,14 +6,14 @@ What is imported here is little: commands that ask what is current do not load a
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tempkb.benchmarks.linkable.declaration import OWN_POOL, fixed_size
 from tempkb.benchmarks.register import partition_of, release_version
 from tempkb.core.errors import ModelError
 from tempkb.core.windows import window_ending
 from tempkb.core.wording import counted
-from tempkb.engine.steps import Look, Source, Standing, Step, Work
+from tempkb.engine.steps import Look, Source, Standing, Step
 from tempkb.engine.tasks import Task, said_in
 from tempkb.models.linking.known import LINKED, known_linker, known_linkers, linkable_of, snapshots_of
 from tempkb.models.linking.requests import AddRequest, LinkRequest, TrainRequest
@@ -34,9 +34,6 @@ from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store
 from tempkb.store.versions import Version
 from tempkb.wiki.mentions.tables import MENTION_PRIORS
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def vectors_of_linker(lake: Lake, linker: str) -> list[Version]:
@@ -122,12 +119,6 @@ def _window_of_prior(store: Store, key: str) -> Sequence[str]:
     return [window_ending(cut, store.home.settings.granularity).key] if linker_of(key) == "prior" else []
 
 
-def _thresholds(work: Work) -> "Iterable[pa.Table]":
-    from tempkb.models.linking.nil import thresholds
-
-    return [thresholds(work.connection, work.key)]
-
-
 class _OfRelease(Source):
     """A table of a release, of which the versions are those in its list."""
 
@@ -161,7 +152,9 @@ SCORES = Step(
     is_complete=_has_vectors,
 )
 # Scores of other releases may be stale, without which the thresholds are as they are.
-NIL = Step((NIL_THRESHOLDS,), (_LINKER, Source(LINKING_SCORES, telling_scores, grows=True)), _thresholds)
+NIL = Step(
+    (NIL_THRESHOLDS,), (_LINKER, Source(LINKING_SCORES, telling_scores, grows=True)), "models.linking.nil.thresholds"
+)
 _LINKERS = Standing((LINKERS,), (*_of_each("mentions", _mentions), *_of_each("texts", _mentions)))
 _VECTORS = Standing((ENTITY_VECTORS,), (_LINKER, *_of_each("texts", _mentions)))
 STEPS = (_LINKERS, _VECTORS, SCORES, NIL)

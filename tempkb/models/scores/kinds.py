@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from tempkb.benchmarks.prompting import Prompting, Way
 from tempkb.core.model_words import Dtype, Family
 from tempkb.core.options import Words
-from tempkb.core.prompts import Prompt
+from tempkb.core.prompts import Prompt, Question
 from tempkb.models.families import TRAITS
 from tempkb.models.scorers import require_template, scorer_name
 from tempkb.models.scores.requests import AskRequest, ScoreRequest
@@ -45,6 +45,10 @@ class Kind(ABC):
         key: column with the id of what is asked; a missing answer is an id without a row.
         key_sql: SQL that gives the id of a row of prompts.
         first: SQL that chooses one row of each answer.
+        templates: that models of a family have, the default first.
+        require: refuses a template that models of a family do not have; raises a SettingsError.
+        named: returns the name of a way of asking; equal names of one model mean equal answers, up to rounding.
+        asked: what a model is asked, made of `plan_texts`.
         texts: columns of prompts that a model is asked with, in the order in which neighbours have most in common.
         drafts: how folders of unfinished runs begin.
         noted: the part of what is kept of a model to which a run adds its words; see `Said`.
@@ -59,6 +63,10 @@ class Kind(ABC):
     key: ClassVar[str]
     key_sql: ClassVar[str]
     first: ClassVar[str] = "TRUE"
+    templates: ClassVar[Mapping[Family, Sequence[str]]]
+    require: Callable[[Family, str], None]
+    named: Callable[[Family, str, Dtype], str]
+    asked: ClassVar[type[Prompt | Question]]
     texts: ClassVar[tuple[str, ...]]
     drafts: ClassVar[str]
     noted: ClassVar[Noted]
@@ -75,26 +83,6 @@ class Kind(ABC):
             template: what a person asked for; empty for what the benchmark names.
             variants: likewise.
         """
-
-    @abstractmethod
-    def templates(self, family: Family) -> Sequence[str]:
-        """Return the templates that models of a family have, the default first."""
-
-    @abstractmethod
-    def require(self, family: Family, template: str) -> None:
-        """Refuse a template that models of a family do not have.
-
-        Raises:
-            SettingsError: it is none of theirs.
-        """
-
-    @abstractmethod
-    def named(self, family: Family, template: str, dtype: Dtype) -> str:
-        """Return the name of a way of asking; equal names of one model mean equal answers, up to rounding."""
-
-    @abstractmethod
-    def asked(self, texts: Sequence[str]) -> Any:
-        """Return what a model is asked, made of `texts`."""
 
     @abstractmethod
     def asker(self, model: "LoadedModel", template: str, limits: "Limits") -> Asker:
@@ -132,7 +120,9 @@ class _Scores(Kind):
     noted = "asked"
     table, column = PROMPT_SCORES, "scorer"
     key = key_sql = "prompt_id"
-    texts = ("left_context", "right_context", "target")
+    templates = {name: traits.templates for name, traits in TRAITS.items()}
+    require, named = staticmethod(require_template), staticmethod(scorer_name)
+    asked, texts = Prompt, ("left_context", "right_context", "target")
 
     def ways(self, prompting: Prompting, family: Family, template: str, variants: Sequence[str]) -> list[Way]:
         """Return the benchmark's own template; prompts without a left context may be asked by another as well."""
@@ -142,22 +132,6 @@ class _Scores(Kind):
         if instead and not template:
             found.append(Way(instead, forms, "trim(left_context) = ''"))
         return found
-
-    def templates(self, family: Family) -> Sequence[str]:
-        """Return the templates of scorers."""
-        return TRAITS[family].templates
-
-    def require(self, family: Family, template: str) -> None:
-        """Refuse a template that scorers of a family do not have."""
-        require_template(family, template)
-
-    def named(self, family: Family, template: str, dtype: Dtype) -> str:
-        """Return the name of a scorer."""
-        return scorer_name(family, template, dtype)
-
-    def asked(self, texts: Sequence[str]) -> Prompt:
-        """Return a prompt."""
-        return Prompt(*texts)
 
     def asker(self, model: "LoadedModel", template: str, limits: "Limits") -> Asker:
         """Return a scorer of prompts."""

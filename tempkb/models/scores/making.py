@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from tempkb.benchmarks.card import plot_means
+from tempkb.benchmarks.card import plot_lines
 from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.engine.tasks import Done, Order, Picture, Rows, Shown
 from tempkb.models.scores.kinds import SCORES, Kind
@@ -76,7 +76,8 @@ def picture(store: Store, partition: str, source: Source) -> str:
     for row in rows:
         series.setdefault(row["what"], {})[row["place"]] = row["mean"]
     title = f"{source.release}, {partition}: mean log-probability of a token (nats)"
-    return plot_means(title, places, {what: [means.get(one) for one in places] for what, means in series.items()})
+    means = {what: [own.get(one) for one in places] for what, own in series.items()}
+    return plot_lines(title, places, means, bottom=None)
 
 
 def _asked(store: Store, partition: str, source: Source, query: str) -> pa.Table:

@@ -96,7 +96,7 @@ class Shards:
             for number in range(plan.num_row_groups):
                 rows = plan.read_row_group(number).to_pydict()
                 texts = zip(*(rows[name] for name in self.kind.plan_texts), strict=True)
-                yield rows[self.kind.key], [self.kind.asked(text) for text in texts]
+                yield rows[self.kind.key], [self.kind.asked(*text) for text in texts]
 
     def finish(self, rows: pa.Table) -> None:
         """Keep the answers of a shard until they are added to the table."""

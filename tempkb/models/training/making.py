@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from tempkb.benchmarks.card import plot_means
+from tempkb.benchmarks.card import plot_lines
 from tempkb.core.errors import ModelError
 from tempkb.core.files import remove_tree
 from tempkb.core.model_words import Family, ModelRequest
@@ -236,7 +236,9 @@ def curves(course: Course) -> Mapping[str, str]:
     """Return Markdown images of a training: its loss by step, and how it was judged by epoch."""
     drawn = {"loss": course.losses, "validation accuracy": course.validation}
     return {
-        title: plot_means(f"{title} of the training", [f"{at:g}" for at, _ in points], {title: [y for _, y in points]})
+        title: plot_lines(
+            f"{title} of the training", [f"{at:g}" for at, _ in points], {title: [y for _, y in points]}, bottom=None
+        )
         for title, points in drawn.items()
         if points
     }

@@ -6,7 +6,6 @@ T5-CBQA of the paper is a checkpoint as it is (`tempkb model add --preset cbqa`)
 queries alone: `tempkb train uniform --preset paper --set texts_per_query=0 --set steps=5000`.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, replace
 from fractions import Fraction
@@ -18,12 +17,11 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import Meta
 
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_words import place_of
+from tempkb.core.model_words import place_of, require_name
 from tempkb.core.options import AtLeastOne, Form, InOrder, NotNegative, Request, Share, option, options_of, read_all
 from tempkb.core.windows import Days, Granularity, Window, window_of, windows_between
 from tempkb.core.wording import counted
 from tempkb.models.corpora.tables import HOME
-from tempkb.models.tables import NAME_PATTERN
 
 VERSION = 1  # of what training computes; raise it when the same numbers give other weights
 Positive = Annotated[float, Meta(ge=0, lt=float_info.max)]
@@ -204,11 +202,7 @@ def train_request(name: str, words: Mapping[str, str]) -> TrainRequest:
         named = "-".join(map(str, (request.regime, request.corpus, *request.windows)))
         named += "" if request.preset == get_args(Preset)[0] else f"-{request.preset}"
         request = replace(request, name=named + (f"-s{request.seed}" if request.seed != 1 else ""))
-    if not re.fullmatch(NAME_PATTERN, request.name):
-        raise SettingsError(
-            f"model {request.name!r}: found a name that is not allowed; expected lower-case letters, digits, dots, "
-            "underscores and single hyphens, such as temporal-2021"
-        )
+    require_name(f"model {request.name!r}", request.name, "such as temporal-2021")
     if not request.recipe().texts_per_query and not request.release:
         raise SettingsError(
             f"model {request.name!r}: found texts_per_query=0 and no release, so that there is nothing to read; name "

@@ -7,19 +7,18 @@ them imports neither DuckDB nor Arrow, so that the list of all items comes fast.
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
 from math import inf
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from tempkb.benchmarks.linkable.declaration import OWN_POOL
 from tempkb.core.errors import SettingsError
+from tempkb.core.files import toml_beside
 from tempkb.core.wording import percent, rounded
 from tempkb.store.listings import BETTER, WORSE, Across, Form, Listing, Marked
 from tempkb.store.store import Store
@@ -130,7 +129,7 @@ def papers() -> Mapping[str, Paper]:
 
 
 def _paper(name: str, title: str) -> Paper:
-    declared = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+    declared = toml_beside(__file__, f"{name}.toml")
     words = declared.pop("words", {})
     lacks = dict(_each(declared.pop("lacks"), words, Lack))
     items = dict(sorted(_each(declared, words, Item), key=lambda one: _place(one[0])))

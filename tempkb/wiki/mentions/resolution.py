@@ -1,8 +1,13 @@
 """Resolves links at a cut and counts them, in SQL over the lake's files; no row passes through Python."""
 
+from collections.abc import Iterator
+from functools import partial
+
 import duckdb
+import pyarrow as pa
 
 from tempkb.core.filtering import LeftOut
+from tempkb.engine.steps import Work
 
 # MediaWiki follows one redirect only, and bots shorten chains later. Chains up to this length are followed as if they
 # were shortened already.
@@ -83,12 +88,18 @@ def resolve(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-MENTIONS_SQL = (
-    "SELECT * EXCLUDE (source_title, reason) FROM links_at_cut WHERE reason IS NULL ORDER BY source_page_id, start_char"
-)
+def mentions(work: Work) -> Iterator[pa.Table]:
+    """Return the mentions of a window, from links, texts and its snapshot; links that are none are left out."""
+    resolve(work.connection)
+    count_left_out(work.connection, work.left_out)
+    return work.rows(
+        "SELECT * EXCLUDE (source_title, reason) FROM links_at_cut WHERE reason IS NULL "
+        "ORDER BY source_page_id, start_char"
+    )
+
 
 # A link through a redirect to a section names a part of a page. It stays a mention, but is not counted in the index.
-INVERTED_INDEX_SQL = """
+_INVERTED_INDEX = """
     SELECT any_value(wiki) AS wiki, any_value(dump_id) AS dump_id, any_value(window_start) AS window_start,
            any_value(cut) AS cut, target_page_id, lower(surface) AS surface, source_page_id,
            count(*) AS n_mentions, count(*) FILTER (WHERE via_redirect = 'no') AS n_direct
@@ -96,7 +107,7 @@ INVERTED_INDEX_SQL = """
     ORDER BY target_page_id, surface, source_page_id
 """
 
-MENTION_PRIORS_SQL = """
+_MENTION_PRIORS = """
     WITH counted AS (
         SELECT any_value(wiki) AS wiki, any_value(dump_id) AS dump_id, any_value(window_start) AS window_start,
                any_value(cut) AS cut, surface, target_page_id,
@@ -110,7 +121,7 @@ MENTION_PRIORS_SQL = """
     FROM shared ORDER BY surface, target_page_id
 """
 
-ENTITY_POPULARITY_SQL = """
+_ENTITY_POPULARITY = """
     WITH counted AS (
         SELECT target_page_id AS page_id, sum(n_links)::BIGINT AS n_inlinks, count(*) AS n_surfaces
         FROM mention_priors GROUP BY target_page_id
@@ -123,6 +134,9 @@ ENTITY_POPULARITY_SQL = """
     WHERE namespace = 0 AND redirect_title IS NULL AND NOT is_blank
     ORDER BY page_id
 """
+inverted_index = partial(Work.rows, query=_INVERTED_INDEX)
+mention_priors = partial(Work.rows, query=_MENTION_PRIORS)
+entity_popularity = partial(Work.rows, query=_ENTITY_POPULARITY)
 
 
 def count_left_out(connection: duckdb.DuckDBPyConnection, left_out: LeftOut) -> None:

@@ -3,19 +3,16 @@
 What is imported here is little: commands that ask what is current do not clean or resolve anything.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tempkb.core.errors import ContractError
-from tempkb.engine.steps import Log, Look, Source, Step, Work
+from tempkb.engine.steps import Look, Source, Step
 from tempkb.engine.tasks import Task
-from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Promise, no_empty_window_between
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.store.versions import Version
 from tempkb.wiki.mentions.tables import (
     CLEANER_VERSION,
     ENTITY_POPULARITY,
@@ -29,9 +26,6 @@ from tempkb.wiki.revisions.losses import lacking_quarters
 from tempkb.wiki.revisions.steps import STEPS as REVISIONS_STEPS
 from tempkb.wiki.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.wiki.wikitext.template_tables import table_version
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def holds_winners(store: Store, quarter: str, cut: date) -> bool:
@@ -117,29 +111,6 @@ def quarters_in(store: Store, window: str) -> Sequence[str]:
     return snapshot.fills.get(PAGE_WIKITEXTS.name, ()) if snapshot is not None else ()
 
 
-def _clean(
-    store: Store, quarters: Sequence[str], provenance: Callable[[Table, str], Provenance], log: Log
-) -> list[Version]:
-    from tempkb.wiki.mentions.reading import clean_quarters
-
-    return clean_quarters(store, quarters, provenance, log)
-
-
-def _mentions(work: Work) -> "Iterator[pa.Table]":
-    from tempkb.wiki.mentions.resolution import MENTIONS_SQL, count_left_out, resolve
-
-    resolve(work.connection)
-    count_left_out(work.connection, work.left_out)
-    return work.rows(MENTIONS_SQL)
-
-
-def _query(name: str, work: Work) -> "Iterable[pa.Table]":
-    """The rows of a query of the module `resolution`."""
-    from tempkb.wiki.mentions import resolution
-
-    return work.rows(getattr(resolution, name))
-
-
 _SNAPSHOT = Source(STABLE_SNAPSHOTS, name="snapshot")
 
 
@@ -148,12 +119,22 @@ def grown(table: Table, name: str, quarters: Callable[[Store, str], Sequence[str
     return Source(table, quarters, name, lambda version: [version.rules, version.settings], grows=True)
 
 
-CLEAN = Step((PAGE_TEXTS, PAGE_LINKS), (Source(PAGE_WIKITEXTS),), settings=cleaner_settings, make_all=_clean)
+CLEAN = Step(
+    (PAGE_TEXTS, PAGE_LINKS),
+    (Source(PAGE_WIKITEXTS),),
+    settings=cleaner_settings,
+    make_all="wiki.mentions.reading.clean_quarters",
+)
 BY_WINDOW = (
-    Step((MENTIONS,), (_SNAPSHOT, grown(PAGE_LINKS, "links"), grown(PAGE_TEXTS, "texts")), _mentions, cleaner_settings),
-    Step((INVERTED_INDEX,), (Source(MENTIONS),), partial(_query, "INVERTED_INDEX_SQL")),
-    Step((MENTION_PRIORS,), (Source(INVERTED_INDEX),), partial(_query, "MENTION_PRIORS_SQL")),
-    Step((ENTITY_POPULARITY,), (Source(MENTION_PRIORS), _SNAPSHOT), partial(_query, "ENTITY_POPULARITY_SQL")),
+    Step(
+        (MENTIONS,),
+        (_SNAPSHOT, grown(PAGE_LINKS, "links"), grown(PAGE_TEXTS, "texts")),
+        "wiki.mentions.resolution.mentions",
+        cleaner_settings,
+    ),
+    Step((INVERTED_INDEX,), (Source(MENTIONS),), "wiki.mentions.resolution.inverted_index"),
+    Step((MENTION_PRIORS,), (Source(INVERTED_INDEX),), "wiki.mentions.resolution.mention_priors"),
+    Step((ENTITY_POPULARITY,), (Source(MENTION_PRIORS), _SNAPSHOT), "wiki.mentions.resolution.entity_popularity"),
 )
 """The steps of a window, in the order of the data."""
 

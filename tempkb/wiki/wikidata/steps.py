@@ -1,9 +1,8 @@
 """The steps and promises of the room: what is read from a Wikidata dump, once, and what later dumps say."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from tempkb.engine.steps import Brought, Log, Look, Source, Standing, Step, Work, bring
+from tempkb.engine.steps import Brought, Log, Look, Source, Standing, Step, bring
 from tempkb.engine.tasks import Task
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
@@ -20,10 +19,6 @@ from tempkb.wiki.wikidata.tables import (
     UNDATED_STATEMENTS,
     WIKIDATA_ENTITIES,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 PROMISES = (
     Promise(
@@ -89,12 +84,6 @@ def _up_to(store: Store, dump_id: str) -> Sequence[str]:
     return sorted({dump_id, *(name for name, day in dump_dates(store.lake).items() if day <= own)})
 
 
-def _late_edits(work: Work) -> "Iterator[pa.Table]":
-    from tempkb.wiki.wikidata.late import late_edits
-
-    return late_edits(work)
-
-
 READ = Standing(
     (WIKIDATA_ENTITIES, FACTS, UNDATED_STATEMENTS, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES),
     (Source(DUMP_FILES),),
@@ -103,7 +92,7 @@ READ = Standing(
 LATE = Step(
     (LATE_EDITS,),
     (Source(FACTS, _up_to), Source(WIKIDATA_ENTITIES, _up_to)),
-    _late_edits,
+    "wiki.wikidata.late.late_edits",
     lambda _store: {"provisional_days": PROVISIONAL_DAYS},
 )
 STEPS = (READ, LATE)

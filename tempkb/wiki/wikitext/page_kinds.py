@@ -1,23 +1,20 @@
 """Recognises redirects, disambiguation pages and titles of lists, by the words of a wiki's language."""
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from tempkb.core.files import toml_beside
 from tempkb.core.titles import Site, Title
 
 _PROJECT = re.compile(r"(?<=.)(wik(tionary|ibooks|inews|iquote|isource|iversity|ivoyage)|wiki)$")
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
 
 
-@cache
 def words_table() -> dict[str, Any]:
     """Return the table of language words that is part of the package."""
-    return tomllib.loads((Path(__file__).parent / "words.toml").read_text("utf-8"))
+    return toml_beside(__file__, "words.toml")
 
 
 def language_of(site: Site) -> str:
@@ -161,10 +158,5 @@ def list_title_pattern(language: str) -> str:
     >>> [bool(re.search(list_title_pattern(code), "日本の作家一覧")) for code in ("ja", "en")]
     [True, False]
     """
-    patterns = _table().get(language, ())
+    patterns = toml_beside(__file__, "list_titles.toml").get(language, ())
     return "|".join(f"(?:{one})" for one in patterns) or _NONE
-
-
-@cache
-def _table() -> Mapping[str, Sequence[str]]:
-    return tomllib.loads(Path(__file__).with_name("list_titles.toml").read_text("utf-8"))

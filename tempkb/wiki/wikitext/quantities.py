@@ -10,12 +10,10 @@ the parts in a row would have another meaning, so it is left out.
 
 import math
 import re
-import tomllib
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any
+from functools import cache, lru_cache, partial
 
+from tempkb.core.files import toml_beside
 from tempkb.wiki.wikitext.calls import Call
 from tempkb.wiki.wikitext.template_tables import own_table
 
@@ -289,8 +287,7 @@ def _unit(code: str) -> Unit | None:
 @cache
 def units() -> dict[str, Unit]:
     """Return the table of units by code."""
-    rows = tomllib.loads((Path(__file__).parent / "units.toml").read_text("utf-8"))
-    return {code: Unit(code, *row) for code, row in rows.items()}
+    return {code: Unit(code, *row) for code, row in toml_beside(__file__, "units.toml").items()}
 
 
 _MOST_DIGITS = 30
@@ -331,9 +328,7 @@ class _NotSimpleError(Exception):
     """The formula needs more than a line."""
 
 
-@cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "formulas.toml").read_text("utf-8"))
+_table = partial(toml_beside, __file__, "formulas.toml")
 
 
 @lru_cache(4096)

@@ -1,11 +1,11 @@
 """Tables of template names: a common one, and one for each language, which takes precedence. Pure."""
 
 import hashlib
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tempkb.core.files import toml_beside
 from tempkb.wiki.wikitext.calls import Call
 
 _HERE = Path(__file__).parent
@@ -24,10 +24,9 @@ def table_version() -> str:
     return digest.hexdigest()[:8]
 
 
-@cache
 def common_table() -> dict[str, Any]:
     """Return the table for every wiki, with English names."""
-    return tomllib.loads((_HERE / "templates.toml").read_text("utf-8"))
+    return toml_beside(__file__, "templates.toml")
 
 
 @cache
@@ -35,7 +34,7 @@ def own_table(language: str) -> dict[str, Any]:
     """Return the rows of one language, such as `de`; empty if it has none."""
     path = _HERE / "languages" / f"{language}.toml"
     known = language.replace("-", "").isalnum() and path.is_file()
-    return tomllib.loads(path.read_text("utf-8")) if known else {}
+    return toml_beside(__file__, f"languages/{language}.toml") if known else {}
 
 
 @cache

@@ -1,5 +1,7 @@
 """What models say of a home's questions: each asked once, by the runs that keep scores, and kept through kills."""
 
+from typing import get_args
+
 import pytest
 
 from tempkb.benchmarks.declared import BENCHMARKS
@@ -8,7 +10,7 @@ from tempkb.core.errors import SettingsError
 from tempkb.core.prompts import Question
 from tempkb.models import checkpoints
 from tempkb.models.decoding.decoder import Decoder
-from tempkb.models.decoding.replies import GENERATION_STATUSES, STOPPED
+from tempkb.models.decoding.replies import GenerationStatus, Stopped
 from tempkb.models.generations.kind import KINDS, SAID
 from tempkb.models.generations.steps import PROMISES
 from tempkb.models.generations.tables import GENERATIONS
@@ -77,8 +79,8 @@ def test_every_question_is_asked_once_and_has_what_the_decoder_says(store, add, 
 
 def test_tables_and_decoders_name_the_same_states():
     column = {one.name: one.meaning for one in GENERATIONS.columns}
-    assert [one.split(":")[0] for one in column["status"].split("; ")] == list(GENERATION_STATUSES)
-    assert [one.split(",")[0] for one in column["stopped"].split(": ")[1].split("; ")] == list(STOPPED)
+    assert [one.split(":")[0] for one in column["status"].split("; ")] == [*get_args(GenerationStatus)]
+    assert [one.split(",")[0] for one in column["stopped"].split(": ")[1].split("; ")] == [*get_args(Stopped)]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
-from tempkb.benchmarks.card import texts_beside
+from tempkb.core.files import toml_beside
 from tempkb.models.linking.inputs import EntityText, MentionText
 from tempkb.models.linking.training.recipe import Recipe
 from tempkb.models.training.lessons import Course, sha256_of
@@ -80,7 +80,7 @@ def card_of(
         if course.validation
         else "The snapshot has no validation mentions."
     )
-    text = texts_beside(__file__)["text"].format(
+    text = toml_beside(__file__, "card.toml")["text"].format(
         linker=row["linker"],
         release=row["release"],
         cut=row["cut"],

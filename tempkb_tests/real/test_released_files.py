@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tempkb.benchmarks.released_files import read_records
 from tempkb.core.errors import SourceError
+from tempkb_tests.real.released_files import read_records
 
 NINE = {
     "ex_id": "Night_Ferry_12_3_0",
