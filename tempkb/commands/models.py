@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 import click
 
 from tempkb.commands.declared import add_upkeep, close, options, words_typed
+from tempkb.core.errors import SettingsError
 from tempkb.core.model_words import ModelRequest
-from tempkb.core.options import Words
+from tempkb.core.options import Option, Words, options_of
 from tempkb.models.scores.requests import AskRequest, GenerateRequest, ScoreRequest
 from tempkb.models.training.requests import TrainRequest
 
@@ -168,15 +169,17 @@ def train(name: str, dry_run: bool, **asked: Any) -> None:
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_ALL = Option("is_all", "All models of the home.", default=False, called="all")
 _SAID = ("revision", "family", "knows_until")
+OF_MODELS = (_ALL, *(options_of(ModelRequest)[name] for name in _SAID))
 
 
-def _words_of(asked: Mapping[str, Any], names: Sequence[str]) -> tuple[Words, Words]:
+def words_of(asked: Mapping[str, Any], names: Sequence[str]) -> tuple[Words, Words]:
     """Return the words of what is asked, and those of the model that is added before it is asked."""
     words = words_typed(asked)
     said = {name: word for name, word in words.items() if name in _SAID}
     if said and len(names) != 1:
-        raise click.UsageError("--revision, --family and --knows-until are for one model; give its name")
+        raise SettingsError("--revision, --family and --knows-until are for one model; give its name")
     return {name: word for name, word in words.items() if name not in _SAID}, said
 
 
@@ -185,7 +188,7 @@ def _of_models(request: type[AskRequest]) -> Callable[[_Command], _Command]:
 
     def decorate(command: _Command) -> _Command:
         command = options(request)(options(ModelRequest, *_SAID)(command))
-        command = click.option("--all", "is_all", is_flag=True, help="All models of the home.")(command)
+        command = click.option(_ALL.typed_as, _ALL.name, is_flag=True, help=_ALL.meaning)(command)
         same = "The same as an argument; may be repeated."
         command = click.option("--model", "models", multiple=True, metavar="MODEL", help=same)(command)
         return click.argument("names", nargs=-1, metavar="[MODEL]...")(command)
@@ -216,7 +219,7 @@ def score(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **asked
     from tempkb.commands.screens.scores import print_nothing, print_scores
     from tempkb.models.scores.kinds import SCORES
 
-    words, said = _words_of(asked, chosen := (*names, *models))
+    words, said = words_of(asked, chosen := (*names, *models))
     scored, summary = ask(SCORES, chosen, words, said, is_all=is_all)
     close(summary, *((print_scores, scored, words) if summary.has_run else (print_nothing, SCORES, scored)))
 
@@ -243,7 +246,7 @@ def generate(names: tuple[str, ...], models: tuple[str, ...], is_all: bool, **as
     from tempkb.commands.screens.scores import print_nothing
     from tempkb.models.generations.kind import SAID
 
-    words, said = _words_of(asked, chosen := (*names, *models))
+    words, said = words_of(asked, chosen := (*names, *models))
     answered, summary = ask(SAID, chosen, words, said, is_all=is_all)
     close(summary, *((print_generations, answered, words) if summary.has_run else (print_nothing, SAID, answered)))
 

@@ -6,12 +6,13 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from tempkb.core.options import Form, OddValueError, Request, Words, option, options_of, read_as
+from tempkb.core.options import Form, OddValueError, Request, Words, one_of, option, options_of, read_as
 
 Family = Literal["masked", "seq2seq", "causal"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
 Dtype = Literal["float32", "bfloat16", "float64"]
+GPUs = Annotated[str, one_of("cpu", "cuda")]  # all of them
 
 
 def place_of(word: str) -> str:

@@ -242,7 +242,12 @@ REFUSED = (
         "stable_snapshots of 2030-10-01 is not built, .*; its cut 2031-01-01 is after the end of demowiki",
     ),
     ({"windows": "2024-06-01..2025-01-01"}, DesignError, "the texts are those of 2024-01-01"),
-    ({"min_words": "100000"}, DesignError, "no entity is left .*fewer words than min_words"),
+    ({"min_words": "100000", "popular": "0"}, DesignError, "no entity is left: .*fewer words than min_words"),
+    (
+        {"min_words": "100000", "popular": "20"},
+        DesignError,
+        "no entity is left: min_words 100000 left none of [56]\\d\\d popular articles; lower it: --set min_words=N. By ",
+    ),
     ({"min_sentence_words": "90"}, DesignError, "no item is left .*fewer than 90 words"),
     ({"noun_chunker": "spacy", "spacy_model": "nobodys"}, SettingsError, "python -m spacy download nobodys"),
     ({"sentences": "spacy", "spacy_model": "nobodys"}, SettingsError, "'nobodys' is not installed"),
