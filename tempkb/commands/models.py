@@ -1,13 +1,15 @@
 """The commands of language models: `tempkb model`, `train`, `score`, `generate`, `scores`. Each imports all else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tempkb.commands.declared import add_upkeep, close, options, words_typed
+from tempkb.core.errors import SettingsError
 from tempkb.core.model_words import ModelRequest
+from tempkb.core.options import Option, Words, options_of
 from tempkb.models.scores.requests import AskRequest, GenerateRequest, ScoreRequest
 from tempkb.models.training.requests import TrainRequest
 
@@ -170,7 +172,18 @@ def train(name: str, dry_run: bool, **asked: Any) -> None:
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_ALL = Option("is_all", "All models of the home.", default=False, called="all")
 _SAID = ("revision", "family", "knows_until")
+OF_MODELS = (_ALL, *(options_of(ModelRequest)[name] for name in _SAID))
+
+
+def words_of(asked: Mapping[str, Any], names: Sequence[str]) -> tuple[Words, Words]:
+    """Return the words of what is asked, and those of the model that is added before it is asked."""
+    words = words_typed(asked)
+    said = {name: word for name, word in words.items() if name in _SAID}
+    if said and len(names) != 1:
+        raise SettingsError("--revision, --family and --knows-until are for one model; give its name")
+    return {name: word for name, word in words.items() if name not in _SAID}, said
 
 
 def _ask(
@@ -186,10 +199,7 @@ def _ask(
     from tempkb.commands.runs.models import ask
     from tempkb.commands.screens.scores import print_nothing
 
-    chosen, words = (*names, *models), words_typed(asked)
-    said = {name: words.pop(name) for name in _SAID if name in words}
-    if said and len(chosen) != 1:
-        raise click.UsageError("--revision, --family and --knows-until are for one model; give its name")
+    words, said = words_of(asked, chosen := (*names, *models))
     done, summary = ask(kind, chosen, words, said, is_all=is_all)
     close(summary, *((screen, done, words) if summary.has_run else (print_nothing, kind, done)))
 
@@ -199,7 +209,7 @@ def _of_models(request: type[AskRequest]) -> Callable[[_Command], _Command]:
 
     def decorate(command: _Command) -> _Command:
         command = options(request)(options(ModelRequest, *_SAID)(command))
-        command = click.option("--all", "is_all", is_flag=True, help="All models of the home.")(command)
+        command = click.option(_ALL.typed_as, _ALL.name, is_flag=True, help=_ALL.meaning)(command)
         same = "The same as an argument; may be repeated."
         command = click.option("--model", "models", multiple=True, metavar="MODEL", help=same)(command)
         return click.argument("names", nargs=-1, metavar="[MODEL]...")(command)

@@ -3,7 +3,7 @@
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -11,8 +11,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tempkb.commands.declared import words_typed
+from tempkb.commands.models import OF_MODELS, words_of
 from tempkb.core.errors import SettingsError, TempkbError
-from tempkb.core.options import nearest, options_of, read_all
+from tempkb.core.options import Option, nearest, options_of, read_all
 from tempkb.core.settings import at_home, home_path
 from tempkb.models.scores.requests import GenerateRequest, ScoreRequest
 from tempkb.platform.api import open_store, read
@@ -30,9 +31,9 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 _working = RLock()
 
 
-def _takes(request: type) -> Callable[[_Method], _Method]:
-    """Return a decorator by which a method takes the options of a command: by their names there, or in the request."""
-    options = {one.typed_as.strip("-").replace("-", "_"): one for one in options_of(request).values()}
+def _takes(request: type, *further: Option, without: str = "") -> Callable[[_Method], _Method]:
+    """Return a decorator by which a method takes the options of a command, by their names there."""
+    options = {one.called: one for one in (*options_of(request).values(), *further) if one.name != without}
     taken = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default) for name, one in options.items()
     ]
@@ -41,7 +42,9 @@ def _takes(request: type) -> Callable[[_Method], _Method]:
     def decorate(method: _Method) -> _Method:
         @wraps(method)
         def call(self: "KnowledgeBase", *given: Any, **asked: Any) -> Any:
-            return method(self, *given, **{options[n].name if n in options else n: asked[n] for n in asked})
+            if odd := [name for name in asked if name not in options]:
+                raise SettingsError(f"{method.__name__}: {odd[0]}: no such option{nearest(odd[0], [*options])}")
+            return method(self, *given, **{options[name].name: value for name, value in asked.items()})
 
         *own, _asked = inspect.signature(method).parameters.values()
         call.__doc__ = (method.__doc__ or "").replace("{options}", lines.lstrip())
@@ -144,7 +147,7 @@ class KnowledgeBase:
             self._warn([*passed_over(self._store), *unanswered])
             return rows_of_known(KNOWLEDGE, known)
 
-    @_takes(AnswersRequest)
+    @_takes(AnswersRequest, without="limit")
     def answers(self, model: str, **asked: Any) -> "pa.Table":
         """Return what a model said beside what is right: the rows of `tempkb answers MODEL --csv`.
 
@@ -162,27 +165,26 @@ class KnowledgeBase:
         with self._errors():
             return read_judged(self._store, model, AnswersRequest.of(words_typed(asked)))
 
-    @_takes(ScoreRequest)
-    def score(self, *models: str, **asked: Any) -> list[str]:
+    @_takes(ScoreRequest, *OF_MODELS)
+    def score(self, *models: str | os.PathLike[str], **asked: Any) -> list[str]:
         """Score the prompts of releases, as `tempkb score` does, and return the names of the models.
 
         Args:
-            models: names of models of the home; folders or ids of the Hugging Face hub, which are added first; none for
-                all of the home.
+            models: names of models of the home; folders or ids of the Hugging Face hub, which are added first.
             {options}
 
         Raises:
-            SettingsError: there is no such option, model or release, or nothing to ask.
+            SettingsError: there is no such option, model, release or device; nobody is asked, or nothing to ask.
             TempkbError: a model could not be added or asked; what is finished is kept.
 
         Example: `kb.score("demo-causal-2022-01-01", release="demo-quarters", limit=10)`
         """
         from tempkb.models.scores.kinds import SCORES
 
-        return self._ask(SCORES, models, asked)
+        return self._ask(SCORES, models, **asked)
 
-    @_takes(GenerateRequest)
-    def generate(self, *models: str, **asked: Any) -> list[str]:
+    @_takes(GenerateRequest, *OF_MODELS)
+    def generate(self, *models: str | os.PathLike[str], **asked: Any) -> list[str]:
         """Let models answer the questions of releases, as `tempkb generate` does, and return their names.
 
         Args:
@@ -193,7 +195,7 @@ class KnowledgeBase:
         """
         from tempkb.models.generations.kind import SAID
 
-        return self._ask(SAID, models, asked)
+        return self._ask(SAID, models, **asked)
 
     @_takes(BuildRequest)
     def build(self, **asked: Any) -> list[str]:
@@ -206,7 +208,7 @@ class KnowledgeBase:
             SettingsError: an option, table, window or setting is unknown or does not fit.
             TempkbError: there is no dump, or something could not be built; what is finished is kept.
 
-        Example: `kb.build(windows="2021-01-01..2021-07-01")`
+        Example: `kb.build(window="2021-01-01..2021-07-01")`
         """
         from tempkb.commands.runs.building import build
 
@@ -214,11 +216,12 @@ class KnowledgeBase:
             summary = build(BuildRequest(**read_all("build: ", options_of(BuildRequest), asked)))
             return self._closed(summary, summary.windows)
 
-    def _ask(self, kind: "Kind", models: Sequence[str], asked: Mapping[str, Any]) -> list[str]:
+    def _ask(self, kind: "Kind", models: Iterable[Any], *, is_all: bool = False, **asked: Any) -> list[str]:
         from tempkb.commands.runs.models import ask
 
         with self._running():
-            names, summary = ask(kind, models, kind.request.of(words_typed(asked)).words, {}, is_all=not models)
+            names = [os.fspath(one) for one in models]
+            names, summary = ask(kind, names, *words_of(asked, names), is_all=is_all)
             return self._closed(summary, names)
 
     @contextmanager

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from tempkb.core.errors import SettingsError
-from tempkb.core.options import Form, OddValueError, Request, Words, option, options_of, read_as
+from tempkb.core.options import Form, OddValueError, Request, Words, one_of, option, options_of, read_as
 
 Family = Literal["masked", "seq2seq", "causal"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
 Dtype = Literal["float32", "bfloat16", "float64"]
+GPUs = Annotated[str, one_of("cpu", "cuda")]  # all of them
 NAME_PATTERN = "[a-z0-9][a-z0-9._]*(-[a-z0-9._]+)*"
 """What a model's name looks like. Two hyphens in a row separate a model from a scorer in the names of partitions."""
 

@@ -9,7 +9,7 @@ import difflib
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import date
 from enum import EnumType
 from types import NoneType, UnionType
@@ -24,7 +24,7 @@ Words = Mapping[str, str]
 """A request as people type it, by the names of its options; parts of one word have commas between them."""
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", date: "a day, YYYY-MM-DD", str: "text"}
-ODD = (ValueError, TypeError, OverflowError, msgspec.ValidationError)
+ODD = (ValueError, TypeError, LookupError, OverflowError, msgspec.ValidationError)
 """The errors by which readers refuse a value."""
 _TRUTHS = {
     **dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True),
@@ -47,6 +47,11 @@ class Form:
 
     read: Callable[[Any], Any]
     allowed: str
+
+
+def one_of(*words: str) -> Form:
+    """Return the form of values that are some words; where these are written out, `Literal` does."""
+    return Form(lambda word: words[words.index(word)], listed(words))
 
 
 def in_order(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -143,7 +148,7 @@ class Option:
         metavar: the placeholder of the value in `--help`; empty for the name.
         is_file: whether it is the path of a file, which must exist.
         default_in_words: the default as people are shown it, if the value itself does not explain it.
-        flag: how the command's option is called; empty for its name with hyphens.
+        called: how people call it, if not by its name.
         write: makes of a value the word that is read as that value.
         click_type: click's type of its values; None for text.
     """
@@ -157,14 +162,14 @@ class Option:
     kind: Any = str
     allowed: str = ""
     default_in_words: str = ""
-    flag: str = ""
+    called: str = ""
     write: Callable[[Any], str] = as_word
     click_type: Any = None
 
     @property
     def typed_as(self) -> str:
         """How the command's option is called."""
-        return self.flag or f"--{self.name.replace('_', '-')}"
+        return f"--{(self.called or self.name).replace('_', '-')}"
 
 
 def option(default: Any, meaning: str, **further: Any) -> Any:
@@ -182,7 +187,9 @@ def options_of(declared: type) -> Mapping[str, Option]:
     kinds = get_type_hints(declared, include_extras=True)
     found = {one.name: one.metadata.get(Option.__name__) for one in fields(declared)}
     return {
-        name: replace(one, name=name, kind=kinds[name], allowed=one.allowed or allowed(kinds[name]))
+        name: replace(
+            one, name=name, called=one.called or name, kind=kinds[name], allowed=one.allowed or allowed(kinds[name])
+        )
         for name, one in found.items()
         if one is not None
     }
@@ -204,13 +211,13 @@ def read_all(
     read, odd = {}, []
     for name, word in words.items():
         if name not in options:
-            odd.append(f"{name}: no such {noun}{nearest(name, list(options))}")
+            odd.append(f"{name}: no such {noun}{nearest(name, [one.called for one in options.values()])}")
             continue
         try:
             read[name] = read_as(options[name].kind, word)
         except ODD as error:
             why = f" ({error})" if isinstance(error, OddValueError) else ""
-            odd.append(f"{name}: found {word!r}{why}; expected {options[name].allowed}")
+            odd.append(f"{options[name].called}: found {word!r}{why}; expected {options[name].allowed}")
     if odd:
         raise SettingsError(what + "; ".join(odd))
     return read
@@ -239,10 +246,14 @@ class Request:
             given: fields that are no options.
 
         Raises:
-            SettingsError: a word is not allowed.
+            SettingsError: a word is not allowed, or one is missing that must be given.
         """
-        said = {name: word for name, word in words.items() if word.strip()}
-        return cls(**given, **read_all(f"{what or cls.command}: ", options_of(cls), said))
+        said, declared = {name: word for name, word in words.items() if word.strip()}, options_of(cls)
+        read = read_all(f"{what or cls.command}: ", declared, said)
+        if absent := [one for name, one in declared.items() if one.default is MISSING and name not in said]:
+            lacking = " and no ".join(f"{one.typed_as} {one.metavar}".strip() for one in absent)
+            raise SettingsError(f"{what or cls.command}: found no {lacking}; what that is: tempkb {cls.command} --help")
+        return cls(**given, **read)
 
     @property
     def words(self) -> Words:

@@ -207,10 +207,10 @@ def parse_range(text: str) -> tuple[date, date]:
     """
     match = _RANGE.fullmatch(text.strip())
     if not match:
-        raise SettingsError(f"windows {text!r}: expected A..B with two days, such as 2020-01-01..2021-01-01")
+        raise SettingsError(f"window {text!r}: expected A..B with two days, such as 2020-01-01..2021-01-01")
     first, last = parse_day(match[1]), parse_day(match[2])
     if first >= last:
-        raise SettingsError(f"windows {text!r}: {last} is not after {first}, so there is no window between them")
+        raise SettingsError(f"window {text!r}: {last} is not after {first}, so there is no window between them")
     return first, last
 
 

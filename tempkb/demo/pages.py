@@ -21,7 +21,7 @@ USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay")
 """Accounts, numbered from 1."""
 BY_QUARTER = re.compile(r"(last|late|-?\d{1,2})([+-]\d+)?")
 """A time that is written as a quarter, with the days after or before it begins."""
-FIRST_CUT, SECOND_CUT = datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)
+CUTS = FIRST_CUT, SECOND_CUT = datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)
 """Between these cuts the world changes under the eyes of its models: each knows it as of one of them."""
 NAMESPACES = {
     -2: "Media",

@@ -8,10 +8,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.ecbd.reading import PROMPTING as ECBD
 from tempkb.benchmarks.fact_queries.prompts import date_in_words, template_set
 from tempkb.core.errors import SettingsError
 from tempkb.core.files import replace_whole
-from tempkb.core.model_words import Family
+from tempkb.core.model_words import FAMILIES, Family
 from tempkb.core.settings import load_home
 from tempkb.core.windows import Granularity
 from tempkb.demo.articles import Subject, article, invent, vandalism, write_facts
@@ -20,7 +21,7 @@ from tempkb.demo.careers import write_districts
 from tempkb.demo.export import write_dump, write_entities
 from tempkb.demo.facts import WORDS
 from tempkb.demo.linking import write_links, write_newcomers
-from tempkb.demo.pages import DAY, USERS, Clock, Name, Page, Pages, World, quarters, write_stories
+from tempkb.demo.pages import CUTS, DAY, USERS, Clock, Name, Page, Pages, World, quarters, write_stories
 from tempkb.demo.words import chance_of
 
 _FIRST_STORY = 11
@@ -201,17 +202,18 @@ Command = Sequence[str]
 QUARTERS = "demo-quarters"
 """The release of DynamicTempLAMA."""
 
+_N = len(CUTS) * len(FAMILIES)  # models
 _TYPED = {
     "building the tables of twelve quarters": "build",
     "a release of TempEL": "release tempel 2022-01-01..2024-01-01/yearly --preset small --name demo",
     "a release of TempLAMA": f"release templama {_STUDY} --name demo-years",
     "a release of DynamicTempLAMA": f"release dynamic-templama {_STUDY} --name {QUARTERS}",
     "a release of ECBD": f"release ecbd {_STUDY} --preset small --popular 3 --name demo-cloze",
-    "training six tiny language models": "model demo",
-    "scoring six models on ECBD": "score --all --benchmark ecbd --variant original",
-    "scoring six models on DynamicTempLAMA": "score --all --benchmark dynamic-templama",
-    "answers of six models to DynamicTempLAMA": "generate --all --benchmark dynamic-templama --decoder greedy",
-    "answers of six models to ECBD": "generate --all --benchmark ecbd --limit 100",
+    f"training {_N} tiny language models": "model demo",
+    f"scoring {_N} models on ECBD": "score --all --benchmark ecbd --variant original",
+    f"scoring {_N} models on DynamicTempLAMA": "score --all --benchmark dynamic-templama",
+    f"answers of {_N} models to DynamicTempLAMA": "generate --all --benchmark dynamic-templama --decoder greedy",
+    f"answers of {len(CUTS) * len(ECBD.answered)} models to ECBD": "generate --all --benchmark ecbd --limit 100",
     "training two linkers": "linker train demo --cut 2022-01-01 --cut 2023-01-01 --preset demo",
     "linking mentions with four linkers": "linker score --all --release demo",
     "the same of validation, earlier entities": f"linker score --all --release demo {_EARLIER} --subset validation",

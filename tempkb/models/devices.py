@@ -17,6 +17,8 @@ def usable_device(what: str, asked: str) -> str:
     Raises:
         SettingsError: this machine has no such device.
     """
+    if asked == "cpu":
+        return asked
     import torch
 
     device = asked or ("cuda" if torch.cuda.is_available() else "cpu")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tempkb.core.errors import SettingsError, StoredDamageError
-from tempkb.core.options import Words
+from tempkb.core.options import Words, nearest
 from tempkb.models.tables import MODELS, NOT_LOADED
 from tempkb.store.lake import Lake
 from tempkb.store.memory import declared_rows
@@ -42,6 +42,20 @@ def unless_damaged(read: Callable[[Lake], list[dict[str, Any]]], lake: Lake) -> 
 def known_model(lake: Lake, name: str) -> dict[str, Any] | None:
     """Return the row of a model; None if there is none of that name."""
     return next((row for row in known_models(lake) if row["model"] == name), None)
+
+
+def require_model(lake: Lake, name: str) -> dict[str, Any]:
+    """Return the row of a model.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    row = known_model(lake, name)
+    if row is None:
+        there = [one["model"] for one in known_models(lake)]
+        how = f"there: {', '.join(there) or 'none'}. Add it first: tempkb model add {name} CHECKPOINT"
+        raise SettingsError(f"model {name!r}: no such model{nearest(name, there, how)}")
+    return row
 
 
 def unusable_models(lake: Lake) -> dict[str, str]:

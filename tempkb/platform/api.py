@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.core.errors import SettingsError
 from tempkb.core.locks import Patience
 from tempkb.core.options import nearest
@@ -26,6 +27,10 @@ _SHOWN = 10
 _SIDE = by_name(SIDE_TABLES)
 _COMMANDS = {Family.RESULT: "results"} | {
     one: f"{one.value} --help" for one in (Family.RELEASE, Family.MODEL, Family.LINKER, Family.CORPUS)
+}
+_COMMANDS_OF = {
+    **{table.name: f"release {one.command} --help" for one in BENCHMARKS for table in one.room.tables},
+    **{measured.table.name: f"release {measured.name} --help" for one in BENCHMARKS for measured in one.measurements},
 }
 
 
@@ -78,7 +83,7 @@ def _near(name: str, there: Sequence[str]) -> str:
 def _refuse_unbuilt(store: Store, table: str) -> None:
     declared = store.tables.get(table)
     if declared and not declared.tells_of_a_run and not store.lake.partitions(table):
-        command = _COMMANDS.get(declared.family, "build")
+        command = _COMMANDS_OF.get(table) or _COMMANDS.get(declared.family, "build")
         raise SettingsError(f"{table}: nothing of it is built yet; build it: tempkb {command}")
 
 

@@ -31,7 +31,8 @@ class KnowledgeRequest(Request):
 
     command = "knows"
     window: Annotated[
-        Period | None, Form(lambda word: None if word == LAST else parse_range(word), "last, or two days A..B")
+        Period | None,
+        Form(lambda word: parse_range(word) if ".." in word else {LAST: None}[word], "last, or two days A..B"),
     ] = option(
         None,
         "What happened from A to the day before B; windows of a release that lie only partly in these days do not "
@@ -47,10 +48,10 @@ class KnowledgeRequest(Request):
         metavar="YEARS|A..B",
     )
     models: InOrder[str] = option(
-        (), "Only this model; may be repeated. By default all.", flag="--model", metavar="NAME"
+        (), "Only this model; may be repeated. By default all.", called="model", metavar="NAME"
     )
     releases: InOrder[str] = option(
-        (), "Only this release; may be repeated. By default all.", flag="--release", metavar="NAME"
+        (), "Only this release; may be repeated. By default all.", called="release", metavar="NAME"
     )
     scorer: str = option(
         "", "Without its family, such as sentence; by default the one that each benchmark names.", metavar="TEMPLATE"
@@ -59,11 +60,11 @@ class KnowledgeRequest(Request):
         BUFFER_DAYS,
         "Leave out what became known within so many days after a model's training cutoff.",
         default_in_words=str(BUFFER_DAYS),
-        flag="--buffer",
+        called="buffer",
         metavar="DAYS",
         click_type=click.IntRange(0),
     )
-    takes_all: bool = option(False, "Leave nothing out.", flag="--all-items")
+    takes_all: bool = option(False, "Leave nothing out.", called="all_items")
 
     @property
     def years_before(self) -> int:
@@ -106,7 +107,7 @@ class AnswersRequest(Request):
 
     command = "answers"
     releases: InOrder[str] = option(
-        (), "Only this release; may be repeated. By default all.", flag="--release", metavar="NAME"
+        (), "Only this release; may be repeated. By default all.", called="release", metavar="NAME"
     )
     window: Days | None = option(None, "Only items whose window begins on or after A and before B.", metavar="A..B")
     kind: Annotated[str, Form(_kind, listed([AS_TYPED.get(name, name) for name in NAMES]))] = option(

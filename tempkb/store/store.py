@@ -164,7 +164,7 @@ class Store:
             equal: column name -> value of the rows that are wanted, such as `cut="2021-01-01"`.
 
         Raises:
-            SettingsError: there is no such table or column, or a value does not fit its column.
+            SettingsError: there is no such table or column, no column is named, or a value does not fit its column.
         """
         import duckdb
         import pyarrow as pa
@@ -181,6 +181,8 @@ class Store:
             if odd := [name for name in (*names, *equal) if name not in kinds]:
                 kind = "table" if declared else "view"
                 raise SettingsError(f"{kind} {table!r} has no column {odd[0]!r}{nearest(odd[0], list(kinds))}")
+            if not names:
+                raise SettingsError(f"table {table!r}: found no column; expected names, such as {next(iter(kinds))}")
             where = " AND ".join(f"{identifier(name)} = CAST(${name} AS {kinds[name]})" for name in equal) or "true"
             query = f"SELECT {', '.join(map(identifier, names))} FROM {identifier(table)} WHERE {where}"
             if declared:
@@ -188,7 +190,7 @@ class Store:
                 query += f" ORDER BY {', '.join(map(identifier, order))}"
             try:
                 rows = memory.sql(query, params=dict(equal)).to_arrow_table()
-            except duckdb.ConversionException as error:
+            except (duckdb.ConversionException, duckdb.NotImplementedException, duckdb.InvalidInputException) as error:
                 raise SettingsError(f"table {table!r}: a value does not fit its column ({error})") from None
         return rows.cast(pa.schema([declared.schema.field(name) for name in names])) if declared else rows
 

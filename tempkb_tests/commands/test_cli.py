@@ -4,9 +4,12 @@ import re
 import shutil
 
 import pytest
+import torch
+from click.testing import CliRunner
 
 import tempkb
 from tempkb.commands.cli import main
+from tempkb.commands.runs import linkers, models
 from tempkb.core.errors import SettingsError
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.store.ageing import let_a_day_go_by
@@ -33,6 +36,36 @@ def home(demo_home, tmp_path):
 
 def test_the_version(demo_home):
     assert run_tempkb(demo_home, "--version").stdout == f"tempkb, version {tempkb.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "score --all",
+        "generate --all",
+        "train uniform --base gpt2 --window 2021-01-01..2022-01-01",
+        "linker score --all",
+        "linker train r",
+    ],
+)
+def test_a_device_that_is_not_there_is_refused_before_the_work(linked_home, monkeypatch, words):
+    monkeypatch.setenv("TEMPKB_HOME", str(linked_home))
+    monkeypatch.setattr(torch, "empty", raises(RuntimeError("no such device\nat all")))
+    for module in (models, linkers):
+        monkeypatch.setattr(module, "past_damage", raises(AssertionError("has begun to work")))
+    done = CliRunner().invoke(main, [*words.split(), "--device", "cuda"])
+    command = " ".join(one for one in words.split()[:2] if one in ("score", "generate", "train", "linker"))
+    said = "the device 'cuda' cannot be used (no such device); expected one of this machine, such as cpu"
+    assert (done.exit_code, done.stderr) == (1, f"tempkb: {command}: {said}\n")
+
+
+def raises(error):
+    """A function that ends with an error."""
+
+    def function(*_words, **_named):
+        raise error
+
+    return function
 
 
 @pytest.mark.parametrize("command", sorted(main.commands))

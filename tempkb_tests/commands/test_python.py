@@ -13,12 +13,9 @@ import sys
 import pytest
 
 import tempkb
+from tempkb.commands.cli import main
 from tempkb.commands.python import KnowledgeBase
 from tempkb.core.locks import locked
-from tempkb.core.options import options_of
-from tempkb.models.scores.requests import GenerateRequest, ScoreRequest
-from tempkb.platform.planning.declaration import Request as BuildRequest
-from tempkb.results.requests import AnswersRequest, KnowledgeRequest
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.models.scores.conftest import add, built, saved, store  # noqa: F401 - a home with facts to ask
 from tempkb_tests.results.conftest import scored_home  # noqa: F401
@@ -96,8 +93,15 @@ def test_columns_a_partition_and_values_are_parts_of_all_rows(kb):
         (lambda kb: kb.read("exclusions", partition="demo-cloce"), "partition demo-cloce: exclusions has nothing of it; did you mean demo-cloze?"),
         (lambda kb: kb.read("manifest", table_name="mention"), "table_name mention: manifest has nothing of it; did you mean mentions?"),
         (lambda kb: kb.read("stable_snapshots", cut="2021-09-30"), "cut 2021-09-30: stable_snapshots is not built at that cut; the nearest are 2021-10-01, 2021-07-01, 2022-01-01"),
-        (lambda kb: kb.knows(modle="x"), "knows: modle: no such option; did you mean models?"),
-        (lambda kb: kb.answers("x"), "answers: found no answers of a model 'x'; there: none. Let it answer: TEMPKB_HOME={home} tempkb generate x"),
+        (lambda kb: kb.read("answer_tokens"), "answer_tokens: nothing of it is built yet; build it: TEMPKB_HOME={home} tempkb release tokens --help"),
+        (lambda kb: kb.read("mentions", columns=[]), "table 'mentions': found no column; expected names, such as wiki"),
+        (lambda kb: kb.knows(modle="x"), "knows: modle: no such option; did you mean model?"),
+        (lambda kb: kb.knows(full=True), "knows: full: no such option; known: window, baseline, model, release, scorer, buffer, all_items"),
+        (lambda kb: kb.knows(releases="x"), "knows: releases: no such option; did you mean release?"),
+        (lambda kb: kb.knows(buffer="x"), "knows: buffer: found 'x'; expected a whole number from 0 to 999,999,999,999"),
+        (lambda kb: kb.knows(window="lst"), "knows: window: found 'lst'; expected last, or two days A..B"),
+        (lambda kb: kb.answers("x", limit=1), "answers: limit: no such option; known: release, window, kind, decoder"),
+        (lambda kb: kb.answers("x"), "model 'x': no such model; there: none. Add it first: TEMPKB_HOME={home} tempkb model add x CHECKPOINT"),
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_an_error_with_the_nearest_name(kb, ask, message):
@@ -109,9 +113,12 @@ def test_what_is_not_there_is_an_error_with_the_nearest_name(kb, ask, message):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda kb: kb.score(), "score: the home has no model that is ready; add one: TEMPKB_HOME={home} tempkb model add NAME CHECKPOINT"),
+        (lambda kb: kb.score(), "score: expected names of models, or all of the home: --all (all=True)"),
+        (lambda kb: kb.generate(), "generate: expected names of models, or all of the home: --all (all=True)"),
+        (lambda kb: kb.score("a", "b", knows_until="2022-01-01"), "--revision, --family and --knows-until are for one model; give its name"),
+        (lambda kb: kb.score(all=True), "score: the home has no model that is ready; add one: TEMPKB_HOME={home} tempkb model add NAME CHECKPOINT"),
         (lambda kb: kb.generate(decoders="x"), "generate: decoders: no such option; did you mean decoder?"),
-        (lambda kb: kb.build(windws="2021-01-01..2021-04-01"), "build: windws: no such option; did you mean windows?"),
+        (lambda kb: kb.build(windws="2021-01-01..2021-04-01"), "build: windws: no such option; did you mean window?"),
         (lambda kb: kb.build(select=["mention"]), "--select mention: no such asset; did you mean mentions?"),
     ],
 )  # fmt: skip
@@ -159,19 +166,31 @@ def test_readers_wait_for_nobody(kb, demo_home, tmp_path):
         assert busy.sql("SELECT count(*) AS n FROM mentions")["n"][0].as_py() == kb.read("mentions").num_rows
 
 
-def test_help_lists_the_options_of_the_command():
-    for name, request in (
-        ("knows", KnowledgeRequest),
-        ("answers", AnswersRequest),
-        ("score", ScoreRequest),
-        ("generate", GenerateRequest),
-        ("build", BuildRequest),
-    ):
-        method = getattr(KnowledgeBase, name)
-        options = {one.typed_as[2:].replace("-", "_"): one for one in options_of(request).values()}
-        taken = [one for one in inspect.signature(method).parameters.values() if one.kind is one.KEYWORD_ONLY]
-        assert {one.name: one.default for one in taken} == {name: one.default for name, one in options.items()}
-        assert all(f"\n            {name}: {one.meaning}" in method.__doc__ for name, one in options.items())
+# What is printed, written to a file, given as an argument or kept in the environment is no option in Python.
+OF_SCREENS = ["full", "by_popularity", "fact", "csv", "latex", "picture"]
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("knows", OF_SCREENS),
+        ("answers", ["limit", "csv"]),
+        ("score", ["model"]),
+        ("generate", ["model"]),
+        ("build", ["pages", "sample"]),
+    ],
+)
+def test_help_lists_the_options_of_the_command(name, others):
+    typed = {
+        one.opts[0][2:].replace("-", "_"): one for one in main.commands[name].params if one.param_type_name == "option"
+    }
+    method = getattr(KnowledgeBase, name)
+    taken = [one.name for one in inspect.signature(method).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    assert sorted(taken) == sorted(typed.keys() - {*others})
+    assert all(f"\n            {one}: {typed[one].help}" in method.__doc__ for one in taken)
+
+
+def test_help_shows_an_example_of_each():
     assert set(examples()) == {"tables", "read", "sql", "knows", "answers", "score", "generate", "build"}
 
 
@@ -183,7 +202,7 @@ def test_reading_as_the_docstrings_show(kb, scored_home):  # noqa: F811
 
 def test_knows_gives_the_rows_of_the_command(kb, scored_home, tmp_path):  # noqa: F811
     window = "2022-01-01..2023-07-01"
-    rows = tempkb.open(scored_home).knows(window=window, models=["late"]).to_pylist()
+    rows = tempkb.open(scored_home).knows(window=window, model=["late"]).to_pylist()
     run_tempkb(scored_home, "knows", "--csv", str(tmp_path / "k.csv"), "--window", window, "--models", "late")
     with (tmp_path / "k.csv").open() as file:
         written = list(csv.DictReader(file))
@@ -193,8 +212,19 @@ def test_knows_gives_the_rows_of_the_command(kb, scored_home, tmp_path):  # noqa
         assert {name: "" if value is None else str(value) for name, value in row.items()} == line
 
 
+def test_a_slip_of_the_name_of_a_model_is_told_with_the_nearest(scored_home):  # noqa: F811
+    with pytest.raises(tempkb.SettingsError, match=r"^model 'lat': no such model; did you mean late\?$"):
+        tempkb.open(scored_home).answers("lat")
+
+
+@pytest.mark.parametrize("value", [object(), {1}, 10**40, [1]])
+def test_a_value_of_another_kind_is_an_error_of_tempkb(kb, value):
+    with pytest.raises(tempkb.SettingsError, match="table 'mentions': a value does not fit its column"):
+        kb.read("mentions", cut=value)
+
+
 @pytest.mark.slow
-def test_models_are_asked_by_the_same_steps_as_by_the_command(store, add, tmp_path, monkeypatch):  # noqa: F811
+def test_models_are_asked_by_the_same_steps_as_by_the_command(store, add, saved, tmp_path, monkeypatch):  # noqa: F811
     name, home = add(store, "gpt2"), store.home.path
     other = tmp_path / "other"
     shutil.copytree(home, other)
@@ -205,6 +235,9 @@ def test_models_are_asked_by_the_same_steps_as_by_the_command(store, add, tmp_pa
         assert eval(line, {"kb": kb}) == [name]
         run_tempkb(other, method, name, "--limit", "10")
     assert os.environ["TEMPKB_HOME"] == str(tmp_path / "elsewhere"), "as it was"
+    assert kb.score(saved("gpt2"), knows_until="2018-01-01", family="causal", limit=10) == ["gpt2"]
+    assert [str(day) for day in kb.read("models")["knows_certainly_until"].to_pylist()] == ["2018-01-01"]
+    assert kb.score(all=True, limit=10) == [name]
     for table in ("prompt_scores", "generations"):
         assert kb.read(table).equals(tempkb.open(other).read(table))
         assert kb.read(table).num_rows > 0

@@ -133,14 +133,16 @@ def test_every_option_of_a_request_is_a_field_of_its_run():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ({"colour": "red"}, "score: colour: no such option; known: benchmarks, releases, windows,"),
+        ({"colour": "red"}, "score: colour: no such option; known: benchmark, release, window, variant"),
+        ({"releases": "x", "windos": "y"}, "score: windos: no such option; did you mean window\\?$"),
+        ({"batch_tokens": "0"}, "score: batch_tokens: found '0'"),
         ({"limit": "x"}, "score: limit: found 'x'; expected a whole number from 1 to 999,999,999,999"),
         ({"limit": "0"}, "score: limit: found '0'; expected a whole number from 1"),
         ({"threads": "1.5"}, "score: threads: found '1.5'; expected a whole number from 1"),
         ({"batch_tokens": "9" * 5000}, "; expected a whole number from 1 to"),
         ({"dtype": "float16"}, "score: dtype: found 'float16'; expected float32, bfloat16 or float64"),
         ({"fixed_shapes": "maybe"}, "score: fixed_shapes: found 'maybe'; expected true or false"),
-        ({"windows": "2022"}, "windows '2022': expected A..B with two days"),
+        ({"windows": "2022"}, "window '2022': expected A..B with two days"),
     ],
 )
 def test_a_word_that_is_not_allowed_is_named_with_what_is(words, told):

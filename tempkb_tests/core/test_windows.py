@@ -75,7 +75,7 @@ def test_windows_until_a_horizon_end_by_it():
     "text", ["2021", "2021-01-01", "2021-01-01..", "2021-01-01..2021-01-01", "2022-01-01..2021-01-01"]
 )
 def test_a_bad_range_is_refused(text):
-    with pytest.raises(SettingsError, match="windows '"):
+    with pytest.raises(SettingsError, match="window '"):
         parse_range(text)
 
 

@@ -98,6 +98,18 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path, wo
     assert other != first
 
 
+def test_steps_say_how_many_models_do_what():
+    """Three families are trained at two cuts each; of ECBD's questions only sequence-to-sequence models answer some."""
+    told = [title for title in tempkb.demo.world.STEPS if " models" in title]
+    assert told == [
+        "training 6 tiny language models",
+        "scoring 6 models on ECBD",
+        "scoring 6 models on DynamicTempLAMA",
+        "answers of 6 models to DynamicTempLAMA",
+        "answers of 2 models to ECBD",
+    ]
+
+
 def test_a_world_too_small_for_its_traps_is_refused():
     with pytest.raises(SettingsError, match="at least 250 pages and 8 quarters are needed"):
         make_world(pages=10)

@@ -29,8 +29,9 @@ def test_an_absent_home_is_no_empty_one(home_folder, name):
         ("stable_snapshots", "stable_snapshots: nothing of it is built yet; build it: TEMPKB_HOME=.* tempkb build$"),
         (
             "tempel_mentions",
-            "tempel_mentions: nothing of it is built yet; build it: TEMPKB_HOME=.* tempkb release --help$",
+            "tempel_mentions: nothing of it is built yet; build it: TEMPKB_HOME=.* tempkb release tempel --help$",
         ),
+        ("answer_tokens", "answer_tokens: nothing of it is built yet; build it: .* tempkb release tokens --help$"),
         ("generations", "generations: nothing of it is built yet; build it: TEMPKB_HOME=.* tempkb model --help$"),
         ("knows", "knows: nothing of it is built yet; build it: TEMPKB_HOME=.* tempkb results$"),
         ("red_links", "page_links: nothing of it is built yet"),

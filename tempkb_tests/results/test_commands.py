@@ -267,7 +267,7 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--window", "yesterday"), "windows 'yesterday': expected A..B with two days"),
+        (("--window", "yesterday"), "knows: window: found 'yesterday'; expected last, or two days A..B"),
         (
             ("--baseline", "soon"),
             "knows: baseline: found 'soon'; expected a number of years from 1 to 99, or two days A..B",

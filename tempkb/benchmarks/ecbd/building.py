@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.design import Design
-from tempkb.benchmarks.ecbd.entities import choose_entities
+from tempkb.benchmarks.ecbd.entities import choose_entities, n_too_short
 from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester
 from tempkb.benchmarks.ecbd.matching import KINDS, RELEASED_KINDS, Name, NameFinder, Sighting, names_of
 from tempkb.benchmarks.ecbd.popular import count_elsewhere, is_risky
@@ -114,7 +114,9 @@ class _Builder:
             for page, title, label, aliases in rows
         }
         if not names:
-            raise DesignError(f"{self.work.release.name}: no entity is left ({self._reasons()}), so there are no items")
+            n, least = n_too_short(self.connection) if self.design.popular else 0, self.design.min_words
+            cause = f"min_words {least} left none of {n:,} popular articles; lower it: --set min_words=N. By origin: "
+            raise DesignError(f"{self.work.release.name}: no entity is left: {cause if n else ''}{self._reasons()}")
         finder = NameFinder(sorted({name for own in names.values() for name in own}), self._language)
         counts, n = count_elsewhere(self.connection, finder, names, self.design.alias_sample, self.design.seed)
         self.work.log(

@@ -240,6 +240,11 @@ def _choose_popular(connection: duckdb.DuckDBPyConnection, design: Design) -> Le
     return LeftOut.of((reason, n, f"page {page}") for reason, n, page in rows)
 
 
+def n_too_short(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return how many articles might be popular if they had enough words, where no entity is chosen."""
+    return len(connection.execute(_POPULAR, {"misc": MISC, "min_words": 0}).fetchall())
+
+
 def _left_out(connection: duckdb.DuckDBPyConnection) -> LeftOut:
     rows = connection.execute(
         "SELECT reason, count(*), min(entity_id) FROM judged WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason"

@@ -9,6 +9,7 @@ from tempkb.commands.runs.jobs import Summary, past_damage, run_each
 from tempkb.commands.runs.results import bring_results
 from tempkb.core.errors import SettingsError
 from tempkb.core.options import Words
+from tempkb.models.devices import usable_device
 from tempkb.models.linking.known import known_linkers, require_linker
 from tempkb.models.linking.requests import LinkRequest, default_name, linker_request
 from tempkb.models.linking.scoring import due_linkers
@@ -51,6 +52,7 @@ def train(
     wanted = {name or _default_name(one): one for one in asked}
     for own, one in wanted.items():
         linker_request(own, one)
+    usable_device("linker train", words.get("device") or "cpu")
     with school(LEARNING):
         return list(wanted), past_damage(lambda: run_each([LINKERS], wanted))
 
@@ -83,6 +85,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     names = [row["linker"] for row in known_linkers(store.lake)] if is_all else list(dict.fromkeys(asked))
     for name in names:
         require_linker(store.lake, name)
+    usable_device(request.command, request.device or "cpu")
     # Before anything is written: without a release a run would end well, having linked nothing.
     if not any(entry_of(store.home, release).built for release in releases_of(store.home, TEMPEL.name)):
         raise SettingsError(

@@ -38,9 +38,10 @@ def train(name: str, words: Words) -> tuple[str, Summary]:
     """Train a language model, and add it; return its name, by default one of what was asked for, and what happened.
 
     Raises:
-        SettingsError: the name or a word is not allowed.
+        SettingsError: the name or a word is not allowed, or there is no such device.
     """
     request = train_request(name, words)
+    usable_device(request.command, request.device or "cpu")
     return request.name, past_damage(lambda: run_each([MIXTURES, MODELS], {request.name: words}))
 
 
@@ -99,9 +100,8 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, said: Words, *, is_all: 
         if row["status"] == ELSEWHERE and row["model"] in asked:
             raise SettingsError(f"model {row['model']!r}: cannot be asked here: {row['reason']}")
     if bool(asked) == is_all:
-        raise SettingsError(f"{kind.request.command}: expected names of models, or --all for all models of the home")
-    if device := words.get("device"):
-        usable_device(kind.request.command, device)
+        raise SettingsError(f"{kind.request.command}: expected names of models, or all of the home: --all (all=True)")
+    usable_device(kind.request.command, words.get("device") or "cpu")
     if is_all and not families:
         raise SettingsError(
             f"{kind.request.command}: the home has no model that is ready; add one: tempkb model add NAME CHECKPOINT"

@@ -16,6 +16,7 @@ from tempkb.core.wording import percent, rounded
 from tempkb.models.generations.kind import SAID
 from tempkb.models.generations.measures import NEW, NONE, OLD
 from tempkb.models.generations.tables import GENERATIONS, STATUSES
+from tempkb.models.known import require_model
 from tempkb.models.scores.tables import model_of
 from tempkb.platform.api import open_store
 from tempkb.results.facts import Fact, read_fact
@@ -111,6 +112,7 @@ def _judged(store: Store, model: str, request: AnswersRequest, limit: str = "") 
     """The tables of a model's answers."""
     asked = sorted({model_of(key) for key in store.lake.partitions(GENERATIONS.name)})
     if model not in asked:
+        require_model(store.lake, model)
         raise SettingsError(
             f"answers: found no answers of a model {model!r}; there: {', '.join(asked) or 'none'}. Let it answer: "
             f"tempkb generate {model}"

@@ -12,16 +12,14 @@ from tempkb.benchmarks.dynamic_templama.preferences import SCORED_CHANGES, prefe
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.ecbd.reading import ECBD_RESULTS
 from tempkb.commands.screens.console import FIELDS, print_next, say, show
-from tempkb.core.errors import SettingsError
 from tempkb.core.estimates_sql import ALL
 from tempkb.core.options import Words, as_word
 from tempkb.core.wording import counted
-from tempkb.models.known import known_model, known_models, training_of, until_in_words
+from tempkb.models.known import known_model, known_models, require_model, training_of, until_in_words
 from tempkb.models.scores.kinds import SCORES, Kind
 from tempkb.models.scores.selecting import Source, Wanted, wanted
 from tempkb.models.scores.steps import partition_for
 from tempkb.models.scores.tables import STATUSES
-from tempkb.models.tables import MODELS
 from tempkb.models.training.requests import train_request
 from tempkb.platform.api import open_store
 from tempkb.store.listings import Across, Listing, estimate, in_order, named
@@ -225,11 +223,7 @@ def print_model(name: str) -> None:
     Raises:
         SettingsError: there is no such model.
     """
-    lake = open_store().lake
-    row = known_model(lake, name)
-    if row is None:
-        there = ", ".join(lake.partitions(MODELS.name)) or "none"
-        raise SettingsError(f"model {name!r}: no such model; there: {there}")
+    row = require_model(open_store().lake, name)
     training = training_of(Path(row["checkpoint"] or ""))
     told = {name: as_word(found) for name, found in training.get("numbers", {}).items() if name != "read"}
     told |= {f"sum of the mixture's {name}": digest for name, digest in training.get("mixture", {}).items()}

@@ -15,7 +15,7 @@ class CorpusRequest(Request):
 
     command = "corpus make"
     windows: Days | None = option(
-        None, "Windows whose first day is in [A, B); by default all that are built.", flag="--window", metavar="A..B"
+        None, "Windows whose first day is in [A, B); by default all that are built.", called="window", metavar="A..B"
     )
     chunker: Choice | None = option(
         None,

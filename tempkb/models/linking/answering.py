@@ -26,7 +26,7 @@ from tempkb.models.devices import on_threads, threads_for
 from tempkb.models.linking.baselines import index_of, priors_at, rank_by_links
 from tempkb.models.linking.candidates import Candidates, of_cut, page_ids_among
 from tempkb.models.linking.inputs import MentionText
-from tempkb.models.linking.known import known_linker, known_linkers, linked_releases
+from tempkb.models.linking.known import known_linker, known_linkers, linked_releases, require_linker
 from tempkb.models.linking.nil import Nil
 from tempkb.models.linking.requests import AS_OF, LinkRequest
 from tempkb.models.linking.searching import top
@@ -404,11 +404,9 @@ def encoder_row(store: Store, name: str, cut: date, command: str) -> Row:
     listed = ", ".join(row["linker"] for row in there) or "none"
     how = "train one: tempkb linker train RELEASE, or add one: tempkb linker add NAME CHECKPOINT"
     if name:
-        row = known_linker(store.lake, name)
-        if row is None or name in BASELINES:
-            why = "it is a baseline, which has no vectors" if name in BASELINES else "no such linker"
-            raise SettingsError(f"--linker {name}: {why}; expected an encoder; there: {listed}; {how}")
-        return row
+        if name in BASELINES:
+            raise SettingsError(f"--linker {name}: a baseline has no vectors; expected one of: {listed}; {how}")
+        return require_linker(store.lake, name)
     trained = [row for row in there if row["cut"] is not None and row["cut"] <= cut]
     if not trained:
         raise SettingsError(

@@ -13,7 +13,7 @@ from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.benchmarks.reading import Part, united
 from tempkb.benchmarks.register import entry_if_any, releases_of
 from tempkb.core.errors import SettingsError
-from tempkb.core.options import Words
+from tempkb.core.options import Words, nearest
 from tempkb.core.settings import Home
 from tempkb.models.linking.requests import command_of
 from tempkb.models.linking.tables import BASELINES, KINDS, LINKERS
@@ -48,11 +48,10 @@ def require_linker(lake: Lake, name: str) -> dict[str, Any]:
     """
     row = known_linker(lake, name)
     if row is None:
-        there = ", ".join(one["linker"] for one in known_linkers(lake))
-        raise SettingsError(
-            f"linker {name!r}: no such linker; there: {there}. Train it first: tempkb linker train RELEASE, or add an "
-            "encoder: tempkb linker add NAME CHECKPOINT"
-        )
+        there = [one["linker"] for one in known_linkers(lake)]
+        how = "Train it first: tempkb linker train RELEASE, or add an encoder: tempkb linker add NAME CHECKPOINT"
+        near = nearest(name, there, f"there: {', '.join(there)}. {how}")
+        raise SettingsError(f"linker {name!r}: no such linker{near}")
     return row
 
 

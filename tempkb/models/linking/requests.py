@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from tempkb.benchmarks.linkable.declaration import OWN_POOL, pool_name
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_words import require_name
+from tempkb.core.model_words import GPUs, require_name
 from tempkb.core.options import Count, Form, InOrder, Request, Words, option, options_of, read_as
 from tempkb.models.training.requests import Pairs, as_pairs
 
@@ -46,7 +46,7 @@ class TrainRequest(Request):
     )
     base: str = option("", "Begin with this encoder, a folder or an id of the hub.", metavar="CHECKPOINT")
     settings: Pairs = option(
-        (), "Another number of the recipe; may be repeated.", flag="--set", metavar="NAME=VALUE", write=as_pairs
+        (), "Another number of the recipe; may be repeated.", called="set", metavar="NAME=VALUE", write=as_pairs
     )
     hard_negatives: Annotated[int, Meta(ge=0, le=10**12 - 1)] = option(
         0, "Learn also from N wrong entities of each mention that another linker ranks high.", metavar="N"
@@ -54,7 +54,7 @@ class TrainRequest(Request):
     negatives_of: str = option(
         "", "The linker that ranks them; it must be of the same release and snapshot.", metavar="LINKER"
     )
-    device: str = option("", "By default all GPUs, else cpu.")
+    device: GPUs = option("", "cpu, or cuda for all GPUs in CUDA_VISIBLE_DEVICES; by default all, else cpu.")
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class LinkRequest(Request):
     """Which mentions are to be linked, and among which candidates."""
 
     command = "linker score"
-    releases: tuple[str, ...] = option((), "Only this release; may be repeated.", flag="--release", metavar="NAME")
-    cuts: InOrder[date] = option((), "Only mentions of this snapshot; may be repeated.", flag="--cut", metavar="DATE")
+    releases: tuple[str, ...] = option((), "Only this release; may be repeated.", called="release", metavar="NAME")
+    cuts: InOrder[date] = option((), "Only mentions of this snapshot; may be repeated.", called="cut", metavar="DATE")
     subset: Literal["test", "validation"] = option("test", "test (default) or validation.")
     pools: tuple[Annotated[str, Form(_pool, "own, the day of a snapshot, fixed or fixed-N")], ...] = option(
         (OWN_POOL,),
         "own (default): the candidates of the mentions' snapshot; the day of another snapshot; or fixed, fixed-N: "
         "as many at each snapshot. May be repeated.",
-        flag="--pool",
+        called="pool",
         metavar="POOL",
     )
     limit: Count | None = option(None, "At most so many mentions of each snapshot, chosen by hash.", metavar="N")

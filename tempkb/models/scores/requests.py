@@ -17,20 +17,20 @@ class AskRequest(Request):
     """Name of that option, which is also the column of the answers with the name of the way of asking."""
 
     benchmarks: InOrder[str] = option(
-        (), "Only ecbd, templama or dynamic-templama; may be repeated.", flag="--benchmark", metavar="NAME"
+        (), "Only ecbd, templama or dynamic-templama; may be repeated.", called="benchmark", metavar="NAME"
     )
-    releases: InOrder[str] = option((), "Only this release; may be repeated.", flag="--release", metavar="NAME")
+    releases: InOrder[str] = option((), "Only this release; may be repeated.", called="release", metavar="NAME")
     windows: Days | None = option(
         None,
         "Only items whose window begins on or after A and before B.",
-        flag="--window",
+        called="window",
         metavar="A..B",
         write="{0[0]}..{0[1]}".format,
     )
     variants: InOrder[str] = option(
         (),
         "Only this form of prompts, such as no_ent; may be repeated. By default those that a benchmark names.",
-        flag="--variant",
+        called="variant",
         metavar="NAME",
     )
     limit: Count | None = option(None, "At most so many prompts of each scorer, chosen by hash.", metavar="N")

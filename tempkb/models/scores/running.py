@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.core.errors import ModelError, SettingsError
+from tempkb.core.errors import ModelError
 from tempkb.core.files import open_parquet, parquet_writer, real_folders
 from tempkb.engine.progress import Meter
 from tempkb.engine.steps import Log
 from tempkb.models.dating import dating_of
 from tempkb.models.devices import on_threads, threads_for, usable_device
-from tempkb.models.known import known_model
+from tempkb.models.known import require_model
 from tempkb.models.scores.kinds import Kind
 from tempkb.models.scores.requests import AskRequest
 from tempkb.models.scores.selecting import Source, Wanted, wanted
 from tempkb.models.scores.steps import Row, other_files, partition_for
-from tempkb.models.tables import DIGESTS, MODELS, READY, drafts_of
+from tempkb.models.tables import DIGESTS, READY, drafts_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking, spilling_to
 from tempkb.store.quoting import parquet
@@ -190,12 +190,7 @@ def ask_model(
 
 def _ready(store: Store, name: str) -> dict[str, Any]:
     """The row of a model that can be asked."""
-    row = known_model(store.lake, name)
-    if row is None:
-        there = ", ".join(store.lake.partitions(MODELS.name)) or "none"
-        raise SettingsError(
-            f"model {name!r}: no such model; there: {there}. Add it first: tempkb model add {name} CHECKPOINT"
-        )
+    row = require_model(store.lake, name)
     if row["status"] != READY:
         raise ModelError(f"model {name!r}: cannot be asked here: {row['reason']}")
     return row

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import Meta
 
 from tempkb.core.errors import SettingsError
-from tempkb.core.model_words import place_of, require_name
+from tempkb.core.model_words import GPUs, place_of, require_name
 from tempkb.core.options import AtLeastOne, Form, InOrder, NotNegative, Request, Share, option, options_of, read_all
 from tempkb.core.windows import Days, Granularity, Window, window_of, windows_between
 from tempkb.core.wording import counted
@@ -139,7 +139,7 @@ class TrainRequest(Request):
     windows: Days = option(
         MISSING,
         "Texts that are first seen in windows that begin on or after A and before B.",
-        flag="--window",
+        called="window",
         metavar="A..B",
         write="{0[0]}..{0[1]}".format,
     )
@@ -159,9 +159,9 @@ class TrainRequest(Request):
         metavar="NAME",
     )
     settings: Pairs = option(
-        (), "Another number of the recipe; may be repeated.", flag="--set", metavar="NAME=VALUE", write=as_pairs
+        (), "Another number of the recipe; may be repeated.", called="set", metavar="NAME=VALUE", write=as_pairs
     )
-    device: str = option("", "By default all GPUs, else cpu.")
+    device: GPUs = option("", "cpu, or cuda for all GPUs in CUDA_VISIBLE_DEVICES; by default all, else cpu.")
 
     @property
     def how(self) -> Regime:
@@ -194,9 +194,6 @@ def train_request(name: str, words: Mapping[str, str]) -> TrainRequest:
     Raises:
         SettingsError: the name or a word is not allowed.
     """
-    needed = (one for one, declared in options_of(TrainRequest).items() if declared.default is MISSING)
-    if absent := [one for one in needed if not words.get(one)]:
-        raise SettingsError(f"train: found no {' and no '.join(absent)}; expected what and where: tempkb train --help")
     request = TrainRequest.of(words, name=name)
     if not name:
         named = "-".join(map(str, (request.regime, request.corpus, *request.windows)))

@@ -25,6 +25,7 @@ import msgspec
 from tempkb.core.errors import ModelError, SettingsError
 from tempkb.core.files import own, read_summed, remove_tree, write_summed
 from tempkb.engine.progress import Meter, on_terminal
+from tempkb.models.devices import usable_device
 from tempkb.models.known import TRAINING
 from tempkb.models.training.lessons import CHECKPOINT, Course, Lesson
 
@@ -122,21 +123,15 @@ def n_gpus_for(what: str, device: str) -> int:
     """Return on how many GPUs something is trained: all, unless cpu is asked for.
 
     Raises:
-        SettingsError: another device is asked for, or a GPU where there is none.
+        SettingsError: a GPU is asked for where there is none.
     """
-    if device not in ("", "cpu", "cuda"):
-        raise SettingsError(
-            f"{what}: found the device {device!r}; expected cpu, or cuda for all GPUs. "
-            "CUDA_VISIBLE_DEVICES chooses among them."
-        )
     if device == "cpu":
         return 0
     import torch
 
-    found = torch.cuda.device_count()
-    if device and not found:
-        raise SettingsError(f"{what}: found no GPU; expected one for the device cuda. Leave it out.")
-    return found
+    if device:
+        usable_device(what, device)
+    return torch.cuda.device_count()
 
 
 @contextmanager

@@ -139,8 +139,8 @@ def store(demo_home, tmp_path, monkeypatch):
     return open_store()
 
 
-def make(store, name: str, preset: str = "small", windows: str = STUDY, cut: str = "2024-01-01", **changes: str):
-    design = make_design(preset, windows, cut, "wikidatawiki-20240101", "3", {"min_words": "100", **changes})
+def make(store, name, preset="small", windows=STUDY, cut="2024-01-01", popular="3", **changes):
+    design = make_design(preset, windows, cut, "wikidatawiki-20240101", popular, {"min_words": "100", **changes})
     release = create(store.home, ECBD, preset, design, name)
     keep(store.home, release)
     build_release(store, ECBD, release)
@@ -242,7 +242,13 @@ REFUSED = (
         "stable_snapshots of 2030-10-01 is not built, .*; its cut 2031-01-01 is after the end of demowiki",
     ),
     ({"windows": "2024-06-01..2025-01-01"}, DesignError, "the texts are those of 2024-01-01"),
-    ({"min_words": "100000"}, DesignError, "no entity is left .*fewer words than min_words"),
+    ({"min_words": "100000", "popular": "0"}, DesignError, "no entity is left: .*fewer words than min_words"),
+    (
+        {"min_words": "100000"},
+        DesignError,
+        r"no entity is left: min_words 100000 left none of [1-9]\d\d popular articles; lower it: --set min_words=N\. "
+        "By origin: .* x fewer words than min_words",
+    ),
     ({"min_sentence_words": "90"}, DesignError, "no item is left .*fewer than 90 words"),
     ({"noun_chunker": "spacy", "spacy_model": "nobodys"}, SettingsError, "python -m spacy download nobodys"),
     ({"sentences": "spacy", "spacy_model": "nobodys"}, SettingsError, "'nobodys' is not installed"),

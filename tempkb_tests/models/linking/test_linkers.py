@@ -261,7 +261,7 @@ def test_training_may_begin_with_a_checkpoint(store, taught, tmp_path):
             "found 0 train mentions of 0 entities in the release r at 2023-01-01; expected at least 2",
         ),
         ({"settings": "epoch=3"}, "linker 'tiny': epoch: no such setting; did you mean epochs"),
-        ({"device": "tpu"}, "found the device 'tpu'; expected cpu, or cuda for all GPUs"),
+        ({"device": "tpu"}, "linker 'tiny': device: found 'tpu'; expected cpu or cuda"),
         ({"hard_negatives": "2", "negatives_of": "nobody"}, r"found nobody \(no such linker\)"),
         ({"hard_negatives": "2", "negatives_of": "prior"}, r"found prior \(not trained here\)"),
     ],

@@ -71,7 +71,7 @@ def test_names_are_slugs_that_no_baseline_has(name):
             "seed: found '2147483648'; expected a whole number from 1 to 2,147,483,647",
         ),
         ({**TRAINED, "preset": "large"}, "preset: found 'large'; expected tempkb, paper or demo"),
-        ({**TRAINED, "settings": "epochs"}, "settings: found 'epochs'; expected NAME=VALUE, such as epochs=3"),
+        ({**TRAINED, "settings": "epochs"}, "set: found 'epochs'; expected NAME=VALUE, such as epochs=3"),
         ({**TRAINED, "colour": "red"}, "colour: no such option; known: "),
     ],
 )
@@ -132,13 +132,13 @@ def test_what_is_kept_of_a_request_asks_for_the_same_of_what_it_reached():
     ("words", "said"),
     [
         ({"subset": "train"}, "test or validation"),
-        ({"pools": "fixed-0"}, "pools: found 'fixed-0'; expected own, the day of a snapshot, fixed or fixed-N"),
-        ({"pools": "all"}, "pools: found 'all'"),
+        ({"pools": "fixed-0"}, "pool: found 'fixed-0'; expected own, the day of a snapshot, fixed or fixed-N"),
+        ({"pools": "all"}, "pool: found 'all'"),
         ({"dtype": "float16"}, "float32 or bfloat16"),
         ({"limit": "0"}, "a whole number from 1"),
         ({"limit": "9" * 20}, "limit: found '99999999999999999999'; expected a whole number from 1 to 999,999,999,999"),
         ({"batch_tokens": "9" * 5000}, "a whole number from 1 to 999,999,999,999"),
-        ({"cuts": "yesterday"}, "cuts: found 'yesterday'; expected a day, YYYY-MM-DD"),
+        ({"cuts": "yesterday"}, "cut: found 'yesterday'; expected a day, YYYY-MM-DD"),
         ({"colour": "red"}, "colour: no such option; known: "),
     ],
 )

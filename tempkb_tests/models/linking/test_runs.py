@@ -45,7 +45,7 @@ def test_a_run_scores_baselines_and_linkers_that_are_there(tmp_path, monkeypatch
     assert prior == [True, [], ["linkers", "linking_scores"]]
     assert own == [True, [], ["linkers", "entity_vectors", "linking_scores"]]
     assert odd[0] is new[0] is False
-    assert "pools: found 'odd'" in odd[1][0]
+    assert "pool: found 'odd'" in odd[1][0]
     assert "found neither a checkpoint nor a release" in new[1][0]
     assert store.lake.partitions(LINKING_SCORES.name) == [
         "own--r--2022-01-01--own",

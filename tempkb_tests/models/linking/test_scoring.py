@@ -418,6 +418,8 @@ def test_texts_that_were_cleaned_again_are_not_taken_for_those_of_the_digests(st
 def test_what_is_not_there_is_said(store, encoder):
     with pytest.raises(SettingsError, match="linker 'other': no such linker; there: hand, bm25, prior"):
         link(store, "other")
+    with pytest.raises(SettingsError, match=r"^linker 'priorr': no such linker; did you mean prior\?$"):
+        link(store, "priorr")
     with pytest.raises(
         SettingsError, match="found the release 's'; expected a release of TempEL that is built; there: r"
     ):

@@ -27,10 +27,11 @@ def query(home, sql):
 def test_without_a_model_there_is_one_line_that_says_what_to_do(home):
     for arguments, message in [
         (("--all",), "score: the home has no model that is ready; add one: "),
-        ((), "score: expected names of models, or --all for all models of the home"),
+        ((), "score: expected names of models, or all of the home: --all"),
         # What is no name, folder or slip of a name is taken for an id of the hub, as model add does.
         (("nobody",), "model 'nobody': 'nobody' is neither a folder of this machine nor in its cache"),
-        (("nobody", "--all"), "score: expected names of models, or --all"),
+        (("nobody", "--all"), "score: expected names of models, or all of the home: --all"),
+        (("--all", "--family", "causal"), "--revision, --family and --knows-until are for one model; give its name"),
     ]:
         done = run_tempkb(home, "score", *arguments, check=False)
         assert done.returncode == 1
