@@ -113,8 +113,8 @@ def test_what_is_not_there_is_an_error_with_the_nearest_name(kb, ask, message):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda kb: kb.score(), "score: expected names of models, or all of the home: --all (all=True)"),
-        (lambda kb: kb.generate(), "generate: expected names of models, or all of the home: --all (all=True)"),
+        (lambda kb: kb.score(), "score: expected names of models, or all of the home: --all (in Python all=True)"),
+        (lambda kb: kb.generate(), "generate: expected names of models, or all of the home: --all (in Python all=True)"),
         (lambda kb: kb.score("a", "b", knows_until="2022-01-01"), "--revision, --family and --knows-until are for one model; give its name"),
         (lambda kb: kb.score(all=True), "score: the home has no model that is ready; add one: TEMPKB_HOME={home} tempkb model add NAME CHECKPOINT"),
         (lambda kb: kb.generate(decoders="x"), "generate: decoders: no such option; did you mean decoder?"),

@@ -100,9 +100,8 @@ def ask(kind: Kind, asked: Sequence[str], words: Words, said: Words, *, is_all: 
         if row["status"] == ELSEWHERE and row["model"] in asked:
             raise SettingsError(f"model {row['model']!r}: cannot be asked here: {row['reason']}")
     if bool(asked) == is_all:
-        raise SettingsError(
-            f"{kind.request.command}: expected names of models, or all of the home: --all (in Python all=True)"
-        )
+        every = "all of the home: --all (in Python all=True)"
+        raise SettingsError(f"{kind.request.command}: expected names of models, or {every}")
     usable_device(kind.request.command, words.get("device") or "cpu")
     if is_all and not families:
         raise SettingsError(
