@@ -24,6 +24,7 @@ from tempkb.models.tables import ELSEWHERE, MODELS, READY
 from tempkb.models.training.requests import train_request
 from tempkb.models.training.tables import MIXTURES
 from tempkb.platform.api import open_store
+from tempkb.results.tables import KNOWS
 from tempkb.store.store import Store
 
 _ALIKE = 0.85  # of words that one may have been meant for the other
@@ -31,7 +32,12 @@ _ALIKE = 0.85  # of words that one may have been meant for the other
 
 def add(wanted: Mapping[str, Words]) -> Summary:
     """Add models; results follow where one that was asked has another training cutoff now."""
-    return past_damage(lambda: bring_results(run_each([MODELS], wanted), MODELS))
+
+    def work() -> Summary:
+        summary = run_each([MODELS], wanted)
+        return bring_results(summary, MODELS) if open_store().lake.partitions(KNOWS.name) else summary
+
+    return past_damage(work)
 
 
 def train(name: str, words: Words) -> tuple[str, Summary]:
