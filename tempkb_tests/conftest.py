@@ -129,6 +129,17 @@ def linked_home(made_once, demo_home) -> Path:
 
 
 @pytest.fixture(scope="session")
+def trained_home(made_once, demo_home) -> Path:
+    """The demo's home with its two causal models, and what was printed in the file `printed`. Read only; copy it to change it."""
+
+    def fill(home):
+        shutil.copytree(demo_home, home)
+        (home / "printed").write_text(run_tempkb(home, "model", "demo", "--family", "causal").stdout)
+
+    return made_once("trained", fill)
+
+
+@pytest.fixture(scope="session")
 def world():
     """The demo world, which knows the truth."""
     return make_world()
@@ -170,6 +181,12 @@ def pytest_collection_finish():
     gc.enable()
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Do not import files without slow tests where only these are asked for."""
+    if config.option.markexpr == "slow" and collection_path.suffix == ".py":
+        return b"mark.slow" not in collection_path.read_bytes() or None
+
+
 # What takes longest, longest first, but for two that need no home: they are at work while the first makes the demo's.
 _LONG = (
     "tempkb_tests/platform/test_platform.py",
@@ -177,6 +194,14 @@ _LONG = (
     "tempkb_tests/soak/test_kills.py",
     "tempkb_tests/test_damage.py",
     "tempkb_tests/demo/models/test_demo_models.py",
+    "tempkb_tests/models/training/test_making.py",
+    "tempkb_tests/test_docs.py",
+    "tempkb_tests/models/generations/test_importing.py",
+    "tempkb_tests/engine/test_cluster.py",
+    "tempkb_tests/demo/test_world.py",
+    "tempkb_tests/soak/test_automation.py",
+    "tempkb_tests/platform/test_reporter.py",
+    "tempkb_tests/test_wheel.py",
 )
 
 
