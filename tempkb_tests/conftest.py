@@ -13,7 +13,7 @@ import tempkb
 from tempkb.core.locks import locked
 from tempkb.core.settings import load_home
 from tempkb.demo.world import make_world
-from tempkb_tests.forked import run_alone, run_command
+from tempkb_tests.forked import RARELY, run_alone, run_command
 
 # How long an example takes says nothing where several programs share the processors.
 hypothesis.settings.register_profile("tests", deadline=None)
@@ -177,7 +177,9 @@ def pytest_collection():
 
 
 def pytest_collection_finish():
+    """From here on as in a command, which looks for garbage more seldom than Python does by default."""
     gc.freeze()
+    gc.set_threshold(*RARELY)
     gc.enable()
 
 
