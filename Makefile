@@ -42,7 +42,7 @@ tests: $(READY_DEV)
 	$(PYTEST) -m "not slow"
 
 slow: $(READY_DEV) ## the slow tests, of more than a second: whole builds, kills, damage, trainings, daemons, clusters, simulations, brute force; CI runs them after make test
-	$(PYTEST) -m slow
+	$(PYTEST) -m slow tempkb_tests
 
 check: $(READY_DEV) ## ruff, mypy, and Dagster's dg, which loads the definitions
 	$(BIN)/ruff check tempkb tempkb_tests

@@ -14,7 +14,7 @@ import tempkb
 from tempkb.core.locks import locked
 from tempkb.core.settings import load_home
 from tempkb.demo.world import make_world
-from tempkb_tests.forked import run_alone, run_command
+from tempkb_tests.forked import RARELY, run_alone, run_command
 
 # As in an environment that is active: commands in messages are then called by name.
 os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
@@ -133,6 +133,17 @@ def linked_home(made_once, demo_home) -> Path:
 
 
 @pytest.fixture(scope="session")
+def trained_home(made_once, demo_home) -> Path:
+    """The demo's home with its two causal models, and what was printed in the file `printed`. Read only; copy it to change it."""
+
+    def fill(home):
+        shutil.copytree(demo_home, home)
+        (home / "printed").write_text(run_tempkb(home, "model", "demo", "--family", "causal").stdout)
+
+    return made_once("trained", fill)
+
+
+@pytest.fixture(scope="session")
 def world():
     """The demo world, which knows the truth."""
     return make_world()
@@ -170,8 +181,16 @@ def pytest_collection():
 
 
 def pytest_collection_finish():
+    """From here on as in a command, which looks for garbage more seldom than Python does by default."""
     gc.freeze()
+    gc.set_threshold(*RARELY)
     gc.enable()
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not import files without slow tests where only these are asked for."""
+    may_be_left = config.option.markexpr == "slow" and collection_path.suffix == ".py"
+    return (may_be_left and b"mark.slow" not in collection_path.read_bytes()) or None
 
 
 # What takes longest, longest first, but for two that need no home: they are at work while the first makes the demo's.
@@ -181,6 +200,14 @@ _LONG = (
     "tempkb_tests/soak/test_kills.py",
     "tempkb_tests/test_damage.py",
     "tempkb_tests/demo/models/test_demo_models.py",
+    "tempkb_tests/models/training/test_making.py",
+    "tempkb_tests/test_docs.py",
+    "tempkb_tests/models/generations/test_importing.py",
+    "tempkb_tests/engine/test_cluster.py",
+    "tempkb_tests/demo/test_world.py",
+    "tempkb_tests/soak/test_automation.py",
+    "tempkb_tests/platform/test_reporter.py",
+    "tempkb_tests/test_wheel.py",
 )
 
 

@@ -403,12 +403,11 @@ def test_the_mention_of_the_tutorial_is_linked_rightly_for_the_reason_that_is_sh
 
 
 @pytest.fixture
-def asked_home(demo_home, tmp_path):
+def asked_home(trained_home, tmp_path):
     """A copy of the demo's home with two of its models, which have answered a few questions."""
-    home = shutil.copytree(demo_home, tmp_path / "home")
+    home = shutil.copytree(trained_home, tmp_path / "home")
     for typed in (
         "publish",
-        "model demo --family causal",
         "score --all --benchmark dynamic-templama",
         "generate --all --benchmark dynamic-templama --decoder greedy --limit 60",
         "results",

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -32,8 +33,8 @@ from tempkb_tests.models.training.conftest import WORDS, sentences, write_texts
 LITTLE = "steps=4,batch_size=8,mini_batch_size=4"
 
 
-@pytest.fixture
-def taught(monkeypatch):
+@contextmanager
+def learning_here():
     """Lessons that were learnt, in this process, which takes less time."""
     from tempkb.models.training.exercises import learn
 
@@ -45,10 +46,16 @@ def taught(monkeypatch):
         folder.mkdir(parents=True)
         return folder / "checkpoint", learn(lesson, folder, 1e9, lambda _step: None)
 
-    monkeypatch.setattr("tempkb.models.training.making.teach", teach)
-    with torch.random.fork_rng():
+    with pytest.MonkeyPatch.context() as patched, torch.random.fork_rng():
+        patched.setattr("tempkb.models.training.making.teach", teach)
         yield lessons
     torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture
+def taught():
+    with learning_here() as lessons:
+        yield lessons
 
 
 def asked(saved, regime="temporal", kind="t5", name="tiny", **words):
@@ -303,7 +310,8 @@ def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bytes(store, 
     words = {**WORDS, "regime": regime, "base": str(saved(kind)), "release": name_of_release}
     words["settings"] = "steps=30,batch_size=8,mini_batch_size=4,dropout=0.1,texts_per_query=3"
     words["settings"] += ",newest_share=0.6" if regime == "temporal" else ""
-    undisturbed = trained(store, train_request("other", words))
+    with learning_here():
+        undisturbed = trained(store, train_request("other", words))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     staging = store.lake.root / "_staging"
     label = "2019" if regime == "yearly" else "tiny"
