@@ -19,6 +19,7 @@ import pytest
 
 from tempkb.platform.api import open_store
 from tempkb.platform.rooms import ROOMS
+from tempkb.platform.timeline import COMMAND
 from tempkb.store.tables import Family
 from tempkb_tests.conftest import run_tempkb
 
@@ -316,15 +317,26 @@ def test_the_server_listens_on_this_machine_alone(dropped):
     assert listening_on(int(address.rpartition(":")[2])) == {"127.0.0.1"}
 
 
+def test_what_commands_did_is_in_the_timeline_with_its_jobs(dropped):
+    _, _, address, _ = dropped
+    asked = "jobName status startTime endTime tags { key value } repositoryOrigin { repositoryLocationName }"
+    told = ask(address, f"query {{ runsOrError {{ ... on Runs {{ results {{ {asked} }} }} }} }}")
+    commands = [run for run in told["runsOrError"]["results"] if COMMAND in {tag["key"] for tag in run["tags"]}]
+    made = {"register_dump", "build_windows", "read_wikidata", "build_dynamic_templama", "build_ecbd"}
+    assert {run["jobName"] for run in commands} >= made
+    assert {run["repositoryOrigin"]["repositoryLocationName"] for run in commands} == {"tempkb.platform.definitions"}
+    assert all(run["startTime"] < run["endTime"] for run in commands)
+
+
 def runs_of(address):
     """(job, status, partition or range) of the runs that automation has launched, oldest first."""
     told = ask(address, "query { runsOrError { ... on Runs { results { jobName status tags { key value } } } } }")
     runs = []
     for run in reversed(told["runsOrError"]["results"]):
         tags = {tag["key"]: tag["value"] for tag in run["tags"]}
-        # Tags of our own are hidden from people; Dagster's tell which sensor has asked.
+        # Tags of our own are hidden from people, but that of commands; Dagster's tell which sensor has asked.
         is_asked = "dagster/sensor_name" in tags or "dagster/schedule_name" in tags
-        assert not {key for key in tags if "tempkb" in key}
+        assert [key for key in tags if "tempkb" in key] == [COMMAND] * (COMMAND in tags and not is_asked)
         if is_asked:
             ends = [tags.get(f"dagster/asset_partition_range_{end}", "") for end in ("start", "end")]
             runs.append((run["jobName"], run["status"], tags.get("dagster/partition") or "..".join(ends)))
