@@ -70,6 +70,8 @@ class _Report:
         # By asset, the partitions of which this tick has told something.
         self.new: dict[dg.AssetKey, set[str]] = defaultdict(set)
         self._shows: dict[tuple[str, str], Shows] = {}
+        # Of assets of which nothing was told since.
+        self._known: dict[dg.AssetKey, int] = {}
         self.n = 0
 
     def tell(self) -> int:
@@ -120,6 +122,7 @@ class _Report:
         if {*ledger["parts"]} - {*found}:
             # Dagster's storage cannot take back what it was told of one partition.
             self.instance.wipe_assets([asset.key])
+            self._known.pop(asset.key, None)
             ledger |= {"parts": {}, "checks": {}}
         elif ledger["newest"] != self._newest(asset.key):
             # A run of its own has told something, with versions of its own.
@@ -213,12 +216,15 @@ class _Report:
 
     def _add(self, event: dg.AssetMaterialization | dg.AssetCheckEvaluation) -> None:
         self.instance.report_runless_asset_event(event)
+        self._known.pop(event.asset_key, None)
         self.n += 1
 
     def _newest(self, key: dg.AssetKey) -> int:
         """The storage id of the newest event of an asset; that of an asset without any is that of stale ones."""
-        records = self.instance.fetch_materializations(key, limit=1).records
-        return records[0].storage_id if records else _STALE
+        if key not in self._known:
+            records = self.instance.fetch_materializations(key, limit=1).records
+            self._known[key] = records[0].storage_id if records else _STALE
+        return self._known[key]
 
 
 def _assets(home: Home) -> Iterator[_Asset]:

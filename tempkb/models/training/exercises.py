@@ -38,7 +38,7 @@ from tempkb.models.dating import LINE
 from tempkb.models.families import TRAITS
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Row, tokenize
-from tempkb.models.training.learning import Tell, arguments, begin, main, n_processes, run
+from tempkb.models.training.learning import Tell, arguments, begin, n_processes, run
 from tempkb.models.training.lessons import CHECKPOINT, Course, DatedLesson
 from tempkb.models.training.requests import Recipe
 from tempkb.models.training.tables import QUERY, TEXT
@@ -279,7 +279,3 @@ def learn(lesson: DatedLesson, folder: Path, keep_seconds: float, tell: Tell) ->
             model.module.save_pretrained(folder / CHECKPOINT)
             model.tokenizer.save_pretrained(folder / CHECKPOINT)
     return course
-
-
-if __name__ == "__main__":
-    main(learn)

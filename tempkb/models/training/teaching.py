@@ -37,6 +37,14 @@ KEEP_SECONDS = 600.0
 _CACHES = ("HF_HOME", "HF_DATASETS_CACHE", "XDG_CACHE_HOME", "MPLCONFIGDIR", "TORCH_HOME", "TRITON_CACHE_DIR", "TMPDIR")
 _SMALL_BYTES = 100_000_000  # weights of which a step takes so little that threads would wait for one another
 _TAIL = 5  # lines of a process's complaint
+# The libraries are a million objects that stay; commands look for garbage as seldom.
+_START = """
+from gc import set_threshold
+set_threshold(50_000, 10, 10)
+from tempkb.models.training.learning import main
+from {} import learn
+main(learn)
+"""
 _KEPT = "lesson.json"  # which lesson a folder is of, and how that went
 
 
@@ -181,7 +189,7 @@ class _School:
             ours, theirs = Pipe()
             with theirs, (room / f"complaints-{rank}.txt").open("w") as complaints:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", self.learning, str(theirs.fileno())],
+                    [sys.executable, "-c", _START.format(self.learning), str(theirs.fileno())],
                     env=self._environment(room, rank, port),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,

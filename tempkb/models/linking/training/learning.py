@@ -32,7 +32,7 @@ from tempkb.models.linking.encoders import load_layout
 from tempkb.models.linking.inputs import MARKERS, Inputs, Tower, Whole
 from tempkb.models.linking.training.lessons import Example, Lesson
 from tempkb.models.linking.training.recipe import Recipe
-from tempkb.models.training.learning import Tell, arguments, begin, main, n_processes, run
+from tempkb.models.training.learning import Tell, arguments, begin, n_processes, run
 from tempkb.models.training.lessons import CHECKPOINT, Course
 
 _SPECIAL = ("[PAD]", "[CLS]", "[SEP]")
@@ -254,7 +254,3 @@ class _Judge(TrainerCallback):  # type: ignore[misc]  # the library is not typed
             (mentions[start : start + _PARTS] @ entities.T).argmax(axis=1) for start in range(0, len(mentions), _PARTS)
         ]
         return float((np.concatenate(best) == self._gold).mean())
-
-
-if __name__ == "__main__":
-    main(learn)
