@@ -317,6 +317,7 @@ def test_the_server_listens_on_this_machine_alone(dropped):
     assert listening_on(int(address.rpartition(":")[2])) == {"127.0.0.1"}
 
 
+@pytest.mark.slow
 def test_what_commands_did_is_in_the_timeline_with_its_jobs(dropped):
     _, _, address, _ = dropped
     asked = "jobName status startTime endTime tags { key value } repositoryOrigin { repositoryLocationName }"

@@ -179,6 +179,7 @@ def test_an_answer_of_ten_thousand_letters_is_taken_and_a_longer_one_refused(sto
         import_logs(store, BENCHMARKS, [written(tmp_path, "more", of_cloze(docs, "a" * 10_001))], "far-away", None)
 
 
+@pytest.mark.slow
 def test_the_days_of_a_model_hold_until_others_are_given(store, tasks, tmp_path):
     log = written(tmp_path, "pairs", of_pairs(rows_of(tasks, "pairs")))
     first, second = (date(2018, 1, 1), date(2019, 1, 1)), (date(2020, 1, 1), date(2020, 1, 1))
