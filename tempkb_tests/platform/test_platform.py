@@ -256,7 +256,7 @@ def shown(address):
         parts = node["partitionKeys"], node["latestMaterializationByPartition"], node["staleStatusByPartition"]
         for key, made, status in zip(*parts, strict=True):
             if made is not None:
-                rows = {one["label"]: one.get("intValue") for one in made["metadataEntries"]}["dagster/row_count"]
+                rows = {one["label"]: one.get("intValue") for one in made["metadataEntries"]}.get("dagster/row_count")
                 found["/".join(node["assetKey"]["path"]), key] = rows, status
     return found
 
