@@ -460,13 +460,11 @@ def _job_of(store: Store, entry: Entry) -> str:
         return entry.table
     if table.family is not Family.RELEASE:
         return GENERATIONS_JOB if table.name == GENERATIONS.name else _JOBS[table.family][0]
-    measured = [one.job for benchmark in BENCHMARKS for one in benchmark.measurements if one.table == table]
+    if measured := [one.job for benchmark in BENCHMARKS for one in benchmark.measurements if one.table == table]:
+        return measured[0]
+    # Benchmarks share tables; of a release that was removed since, it is the first of them.
     able = [one for one in BENCHMARKS if table in one.tables]
-    return (
-        measured[0]
-        if measured
-        else max(able, key=lambda one: {*entry.keys} <= {*releases_of(store.home, one.name)}).job
-    )
+    return max(able, key=lambda one: {*entry.keys} <= {*releases_of(store.home, one.name)}).job
 
 
 def after_windows_end(context: dg.ScheduleEvaluationContext, store: Store) -> list[dg.RunRequest] | dg.SkipReason:

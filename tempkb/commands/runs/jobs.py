@@ -21,9 +21,8 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.store.versions import Fault
 
-_MOST_TYPED = (
-    200  # letters of a command that the hook and Dagster are told; a pattern of the shell may have named many files
-)
+# Letters of a command that the hook and Dagster are told; a pattern of the shell may have named many files.
+_MOST_TYPED = 200
 
 
 @dataclass
